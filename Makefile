@@ -1,0 +1,49 @@
+# Each target makes .venv itself; Python >= 3.11, pip and make are all it needs.
+# TORCH: the CPU build is enough everywhere; name another (TORCH=torch) for a GPU.
+PYTHON ?= python3
+TORCH ?= torch==2.13.0
+VENV ?= .venv
+BIN := $(VENV)/bin
+export OMP_NUM_THREADS ?= 1
+
+.PHONY: demo test test-long check format benchmarks clean
+
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+
+$(VENV)/.core: $(BIN)/python pyproject.toml
+	$(BIN)/python -m pip install --quiet --editable '.'
+	touch $@
+
+$(VENV)/.dev: $(BIN)/python pyproject.toml
+	$(BIN)/python -m pip install --quiet '$(TORCH)'
+	$(BIN)/python -m pip install --quiet --editable '.[dev,hf]'
+	touch $@
+
+demo: $(VENV)/.core  ## a real run on drawn pictures, its tables printed
+	$(BIN)/python examples/drawn_shapes.py demo/shapes
+	$(BIN)/eyetest run examples/drawn_shapes.toml --out demo/run
+
+test: $(VENV)/.dev  ## all tests but the long simulations
+	$(BIN)/python -m pytest -n 2 -m 'not long'
+
+test-long: $(VENV)/.dev  ## simulations that take minutes
+	$(BIN)/python -m pytest -n 2 -m long
+
+check: $(VENV)/.dev  ## lint, format, types, layers, docs
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python -m pytest -n 0 tests/test_docs.py
+
+format: $(VENV)/.dev
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+benchmarks: $(VENV)/.dev  ## speed and memory, printed beside the peers' figures
+	$(BIN)/python benchmarks/overhead.py
+
+clean:
+	rm -rf $(VENV) demo build dist

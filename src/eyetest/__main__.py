@@ -1,0 +1,5 @@
+"""`python -m eyetest`."""
+
+from eyetest.cli import main
+
+main()

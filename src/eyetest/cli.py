@@ -1,0 +1,62 @@
+"""The command line. Each command is one function in `eyetest.commands`, imported when it is used."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+import cyclopts
+
+from eyetest import __version__
+
+USER_MISTAKE = 2
+"""Exit code for a mistake in the command, the run file or the data."""
+
+INTERRUPTED = 130
+"""Exit code after Ctrl-C."""
+
+COMMANDS = {
+    "run": ("eyetest.commands.run:run", "Ask models questions under viewing conditions; numbers with intervals."),
+    "check": ("eyetest.commands.check:check", "Before spending: do pictures decode, prompts render, what could this n detect?"),
+    "score": ("eyetest.commands.score:score", "Read stored answers again, with no model call."),
+    "report": ("eyetest.commands.report:report", "Print the tables of a finished run."),
+    "compare": ("eyetest.commands.compare:compare", "Compare two runs on the same samples, paired."),
+    "list": ("eyetest.commands.names:names", "List tasks, models or conditions."),
+    "serve-fake": ("eyetest.commands.serve_fake:serve_fake", "A local OpenAI-compatible server that misbehaves on request."),
+}
+"""Name -> where it is and its one line of help."""
+
+
+def application() -> cyclopts.App:
+    """The command-line application."""
+    app = cyclopts.App(
+        name="eyetest",
+        help="An eye test for multimodal LLMs: what the model understood, what it saw, what it merely knew and what it guessed.",
+        version=__version__,
+        help_format="plaintext",
+        result_action="return_value",
+    )
+    for name, (place, line) in COMMANDS.items():
+        app.command(place, name=name, help=line)
+    return app
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line and exit. A user's mistake is one message on stderr and exit code 2; a bug is a traceback."""
+    from eyetest.errors import EyetestError
+
+    try:
+        result = application()(arguments)
+    except EyetestError as error:
+        sys.stderr.write(f"eyetest: {error}\n")
+        sys.exit(USER_MISTAKE)
+    except KeyboardInterrupt:
+        sys.stderr.write("eyetest: interrupted. What was answered is kept; run the same command again to go on.\n")
+        sys.exit(INTERRUPTED)
+    except BrokenPipeError:
+        sys.exit(0)
+    sys.exit(result if isinstance(result, int) else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""One function a command; its docstring is its help."""

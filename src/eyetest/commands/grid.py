@@ -1,0 +1,142 @@
+"""The flags that lay out a grid, shared by `run` and `check`, and how they join with a run file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from cyclopts import Parameter
+
+from eyetest.config import RunConfig, read_run_file, run_config
+from eyetest.errors import UsageError
+
+
+def flag(help_text: str, **settings: Any) -> Parameter:
+    """A documented flag without the `--no-x` / `--empty-x` twins."""
+    return Parameter(help=help_text, negative=(), show_default=False, **settings)
+
+
+@dataclass(frozen=True)
+class GridOptions:
+    """Flags of a grid. What is given here overrules the run file."""
+
+    data: Annotated[tuple[str, ...], flag("Data file: JSONL, CSV, TSV, Parquet or XLSX, one question a row. Repeatable.")] = ()
+    images: Annotated[str | None, flag("Folder that picture paths are relative to; the data file's when left out.")] = None
+    column: Annotated[tuple[str, ...], flag("OURS=THEIRS: our column name and the file's, e.g. answer=label. Repeatable.")] = ()
+    answer_is: Annotated[Literal["text", "letter", "index"] | None, flag("How the file writes the right choice.")] = None
+    match: Annotated[Literal["tokens", "contains"] | None, flag("How short answers are compared.")] = None
+    task: Annotated[tuple[str, ...], flag("Registered task. Repeatable. See: eyetest list tasks.")] = ()
+    dir: Annotated[str | None, flag("Folder that holds the task's files.")] = None
+    split: Annotated[str | None, flag("Split of the task.")] = None
+    model: Annotated[
+        tuple[str, ...], flag("NAME[:ARGUMENT], e.g. chance, hf:PATH, openai:NAME. Repeatable. See: eyetest list models.")
+    ] = ()
+    condition: Annotated[
+        tuple[str, ...], flag("Viewing conditions, comma-separated; + composes. See: eyetest list conditions.")
+    ] = ()
+    prompt: Annotated[tuple[str, ...], flag("Prompt names, comma-separated.")] = ()
+    repeats: Annotated[int | None, flag("How often each question is asked.")] = None
+    seed: Annotated[int | None, flag("All randomness derives from it.")] = None
+    temperature: Annotated[float | None, flag("Sampling temperature; 0 is greedy.")] = None
+    top_p: Annotated[float | None, flag("Nucleus mass.")] = None
+    max_tokens: Annotated[int | None, flag("Longest answer in tokens.")] = None
+    limit: Annotated[str | None, flag("Samples per task: a count, a fraction below 1, or a percentage.")] = None
+    ids: Annotated[tuple[str, ...], flag("Only these sample ids, comma-separated; @FILE reads one a line.")] = ()
+    by: Annotated[tuple[str, ...], flag("Slice by metadata.FIELD. Repeatable.")] = ()
+    strict: Annotated[bool, flag("Any dropped row is an error.")] = False
+    out: Annotated[str | None, flag("Run directory; runs/TASK-HASH when left out.")] = None
+    cache: Annotated[
+        str | None, flag("Response cache shared between runs; $EYETEST_CACHE or the user's cache folder when left out.")
+    ] = None
+    no_cache: Annotated[bool, flag("No response cache. The run still resumes from its own journal.")] = False
+
+
+def read_config(run_file: Path | None, options: GridOptions) -> tuple[RunConfig, Path]:
+    """The run's configuration and the folder its relative paths start from. Raises UsageError."""
+    values = read_run_file(run_file) if run_file is not None else {}
+    values = {**values, **_given(options, values)}
+    where = str(run_file) if run_file is not None else "command line"
+    return run_config(values, where), run_file.parent if run_file is not None else Path()
+
+
+def _given(options: GridOptions, values: Mapping[str, Any]) -> dict[str, Any]:
+    """The values that flags set."""
+    given: dict[str, Any] = {
+        "models": list(options.model),
+        "conditions": _commas(options.condition),
+        "prompts": _commas(options.prompt),
+        "repeats": options.repeats,
+        "seed": options.seed,
+        "limit": None if options.limit is None else _limit(options.limit),
+        "ids": _ids(options.ids),
+        "by": _commas(options.by),
+        "strict": options.strict or None,
+        "out": options.out,
+        "cache": options.cache,
+        "use_cache": False if options.no_cache else None,
+        "tasks": _tasks(options),
+    }
+    generation = {
+        key: getattr(options, key) for key in ("temperature", "top_p", "max_tokens") if getattr(options, key) is not None
+    }
+    if generation:
+        given["generation"] = {**values.get("generation", {}), **generation}
+    return {key: value for key, value in given.items() if value is not None and value != []}
+
+
+def _tasks(options: GridOptions) -> list[dict[str, Any]]:
+    of_data = {
+        "images": options.images,
+        "columns": dict(_pair(text) for text in options.column) or None,
+        "answer_is": options.answer_is,
+        "match": options.match,
+    }
+    of_task = {"dir": options.dir, "split": options.split}
+    if not options.data and any(value is not None for value in of_data.values()):
+        raise UsageError("--images, --column, --answer-is and --match describe a data file. Name it with --data FILE.")
+    if not options.task and any(value is not None for value in of_task.values()):
+        raise UsageError("--dir and --split describe a registered task. Name it with --task NAME.")
+    tasks: list[dict[str, Any]] = [{"data": path, **_without_none(of_data)} for path in options.data]
+    return tasks + [{"task": name, **_without_none(of_task)} for name in options.task]
+
+
+def _without_none(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in values.items() if value is not None}
+
+
+def _pair(text: str) -> tuple[str, str]:
+    ours, equals, theirs = text.partition("=")
+    if not equals or not ours or not theirs:
+        raise UsageError(f"--column {text!r}: write OURS=THEIRS, e.g. --column answer=label.")
+    return ours.strip(), theirs.strip()
+
+
+def _commas(texts: Iterable[str]) -> list[str]:
+    return [part.strip() for text in texts for part in text.split(",") if part.strip()]
+
+
+def _limit(text: str) -> int | float:
+    try:
+        if text.endswith("%"):
+            share = float(text[:-1]) / 100
+            if share >= 1:
+                raise ValueError
+            return share
+        return float(text) if "." in text or "e" in text.lower() else int(text)
+    except ValueError:
+        raise UsageError(f"--limit {text!r}: give a count (100), a fraction (0.1) or a percentage below 100 (10%).") from None
+
+
+def _ids(texts: Iterable[str]) -> list[str]:
+    found: list[str] = []
+    for text in texts:
+        if not text.startswith("@"):
+            found += _commas([text])
+            continue
+        try:
+            found += [line.strip() for line in Path(text[1:]).read_text(encoding="utf-8-sig").splitlines() if line.strip()]
+        except (OSError, UnicodeDecodeError) as error:
+            raise UsageError(f"--ids {text}: cannot be read: {error}.") from None
+    return found

@@ -1,0 +1,74 @@
+"""What long work says while it runs: a bar on a terminal, a line now and then elsewhere."""
+
+from __future__ import annotations
+
+import time
+from types import TracebackType
+from typing import Self
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+from rich.progress import Progress as Bar
+
+from eyetest.evaluation.run import Progress
+
+REFRESH = 0.1
+"""Seconds between updates of the bar."""
+
+LINES = (5.0, 60.0)
+"""Seconds before the first plain line, and the longest time between two."""
+
+
+class Shown:
+    """Shows the counts of a run on stderr. Call it with each Progress."""
+
+    def __init__(self, console: Console) -> None:
+        self.console = console
+        self.live = console.is_terminal
+        self._started = self._next = time.monotonic()
+        self._gap = LINES[0]
+        self._bar: Bar | None = None
+        if not self.live:
+            self._next += self._gap
+
+    def __enter__(self) -> Self:
+        if self.live:
+            self._bar = Bar(
+                TextColumn("[bold]asking"),
+                BarColumn(),
+                MofNCompleteColumn(),
+                TextColumn("{task.fields[counts]}"),
+                TimeRemainingColumn(),
+                console=self.console,
+                transient=True,
+            )
+            self._bar.start()
+            self._bar.add_task("asking", total=None, counts="")
+        return self
+
+    def __call__(self, progress: Progress) -> None:
+        """Show these counts if it is time to."""
+        now = time.monotonic()
+        if now < self._next:
+            return
+        if self._bar is not None:
+            self._next = now + REFRESH
+            self._bar.update(self._bar.task_ids[0], completed=progress.done, total=progress.total, counts=counts(progress))
+            return
+        self._gap = min(LINES[1], self._gap * 2)
+        self._next = now + self._gap
+        rate = max(progress.done, 1) / (now - self._started)
+        left = max(0.0, (progress.total - progress.done) / rate)
+        self.console.print(f"{progress.done}/{progress.total} done, {counts(progress)}, about {left:.0f} s left", highlight=False)
+
+    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+
+def counts(progress: Progress) -> str:
+    """The counts that matter, in words."""
+    return (
+        f"{progress.unparsed} unparsed, {progress.refused} refused, {progress.failed} failed, "
+        f"{progress.cached} cached, {progress.shared} shared"
+    )

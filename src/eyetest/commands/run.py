@@ -1,0 +1,57 @@
+"""`eyetest run`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from eyetest.commands.grid import GridOptions, flag, read_config
+from eyetest.commands.progress import Shown
+from eyetest.commands.said import say_loads, say_plan
+from eyetest.evaluation import setup
+from eyetest.evaluation.evaluate import evaluate_plan, prepare
+from eyetest.reports.text import print_results, terminal
+
+FAILED_ITEMS = 1
+"""Exit code of a run in which some answers failed."""
+
+
+def run(
+    run_file: Annotated[Path | None, Parameter(help="TOML run file; flags overrule it.")] = None,
+    /,
+    *,
+    grid: Annotated[GridOptions, Parameter(name="*")] = GridOptions(),  # noqa: B008 (frozen)
+    dry_run: Annotated[bool, flag("Say what would be asked, ask nothing.")] = False,
+) -> int:
+    """Ask models questions under viewing conditions and report what they got right, with intervals.
+
+    The same command again goes on where it stopped: only what is missing is asked. Exit code 1 when some answers failed
+    (run again to retry exactly those), 2 for a mistake in the command or the data.
+    """
+    out, log = terminal(), terminal(stderr=True)
+    config, folder = read_config(run_file, grid)
+    datasets = setup.datasets(config.tasks)
+    models = setup.models(config.models, seed=config.seed)
+    plan = prepare(config, datasets, folder=folder)
+    say_loads(log, plan)
+    if dry_run:
+        say_plan(out, plan, models)
+        return 0
+    with Shown(log) as shown:
+        outcome = evaluate_plan(config, plan, models, watch=shown)
+    print_results(out, outcome.results)
+    log.print(f"Run directory: {outcome.directory}", highlight=False, soft_wrap=True)
+    failed = outcome.progress.failed
+    if failed:
+        sys.stderr.flush()
+        log.print(
+            f"{failed} of {outcome.progress.done} answers failed and are outside every n. "
+            f"Run the same command again to ask exactly those.",
+            style="bold red",
+            highlight=False,
+            soft_wrap=True,
+        )
+    return FAILED_ITEMS if failed else 0

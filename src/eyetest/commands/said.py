@@ -1,0 +1,56 @@
+"""What commands say about data and plans before anything is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.console import Console
+
+from eyetest.evaluation.plan import Plan, Requests, count_requests
+from eyetest.types import Model
+
+SHOWN_PLACES = 3
+"""How many row numbers are printed for each reason; the manifest keeps more."""
+
+
+def say_loads(console: Console, plan: Plan) -> None:
+    """The load report of every dataset: rows read, kept, dropped per reason with places."""
+    for survey in plan.surveys:
+        report = survey.report
+        asked = "" if survey.n == survey.n_split else f", {survey.n} asked"
+        kinds = ", ".join(f"{count} {kind}" for kind, count in survey.kinds.items())
+        line = f"{survey.task.name}: {report.read} rows read, {survey.n_split} kept{asked} ({kinds})"
+        console.print(line, highlight=False, markup=False, soft_wrap=True)
+        for word, counts in (("dropped", report.dropped), ("noticed", report.warnings)):
+            for reason, count in counts.items():
+                places = report.rows.get(reason, [])
+                more = ", ..." if count > SHOWN_PLACES else ""
+                said = f"  {word} {count}: {reason} ({'; '.join(places[:SHOWN_PLACES])}{more})"
+                console.print(said, highlight=False, markup=False, soft_wrap=True)
+
+
+def say_plan(console: Console, plan: Plan, models: Sequence[Model]) -> None:
+    """Requests before and after sharing."""
+    for survey in plan.surveys:
+        counted = count_requests(plan, survey)
+        console.print(f"{survey.task.name}", highlight=False, markup=False)
+        for condition, requests in counted.items():
+            console.print("  " + _line(condition, requests), highlight=False, markup=False, soft_wrap=True)
+        total = sum(requests.answers for requests in counted.values())
+        distinct = sum(requests.distinct for requests in counted.values())
+        console.print(
+            f"  {total} answers, {distinct} requests after sharing, for each of {len(models)} models "
+            f"({', '.join(model.name for model in models)}). A simulated model is asked every answer.",
+            highlight=False,
+            markup=False,
+            soft_wrap=True,
+        )
+
+
+def _line(condition: str, requests: Requests) -> str:
+    parts = [f"{condition}: {requests.answers} answers, {requests.distinct} distinct requests"]
+    if requests.inapplicable:
+        parts.append(f"{requests.inapplicable} samples do not apply")
+    if requests.bad_images:
+        parts.append(f"{requests.bad_images} with a picture that cannot be read")
+    return ", ".join(parts)

@@ -1,0 +1,28 @@
+"""`eyetest score`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from cyclopts import Parameter
+
+from eyetest.commands.grid import flag
+from eyetest.evaluation.rescore import rescore
+from eyetest.reports.text import print_results, terminal
+
+
+def score(
+    run_directory: Annotated[Path, Parameter(help="Directory of a finished run.")],
+    /,
+    *,
+    match: Annotated[Literal["tokens", "contains"], flag("How short answers are compared.")] = "tokens",
+    out: Annotated[Path | None, flag("Directory for the new scores; the run's own when left out.")] = None,
+) -> int:
+    """Read the stored answers of a run again with this version's scorers. No model is called."""
+    outcome = rescore(run_directory, match=match, out=out)
+    console = terminal()
+    print_results(console, outcome.results)
+    log = terminal(stderr=True)
+    log.print(f"{outcome.changed} of {outcome.n} answers are read differently now.", highlight=False)
+    return 0

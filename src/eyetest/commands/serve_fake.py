@@ -1,0 +1,1 @@
+"""`eyetest serve-fake`."""

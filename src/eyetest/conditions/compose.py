@@ -1,0 +1,119 @@
+"""Conditions by name: `no_image`, `no_image+shuffled`, `rag@5`; which compose and which cannot."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from random import Random
+
+from eyetest import registry
+from eyetest.conditions.pool import Pool
+from eyetest.errors import UsageError
+from eyetest.types import Condition, Sample
+
+
+@dataclass(frozen=True, slots=True)
+class ConditionCard:
+    """A condition as it stands in the registry."""
+
+    summary: str
+    """One line for `eyetest list conditions`."""
+    build: Callable[[str, Pool], Condition]
+    """Makes the condition from its parameter text (after `@`) and the split; called once per task."""
+    changes: frozenset[str] = frozenset()
+    """What it decides: `picture`, `question`, `options`, `order`. Two conditions cannot decide the same thing."""
+    needs: frozenset[str] = frozenset()
+    """What must still be there after all the others: `picture`, `question`, `options`."""
+    removes: frozenset[str] = frozenset()
+    """What is gone afterwards."""
+    needs_pool: bool = False
+    """Whether it looks at other samples."""
+    parameter: str = ""
+    """What stands after `@`, for help; empty when it takes none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One name of a composed condition."""
+
+    name: str
+    parameter: str
+    card: ConditionCard
+
+    @property
+    def text(self) -> str:
+        """The step as it is written."""
+        return f"{self.name}@{self.parameter}" if self.parameter else self.name
+
+
+@dataclass(frozen=True, slots=True)
+class Composed:
+    """A condition of one or more steps, built for one task."""
+
+    name: str
+    """Canonical name."""
+    steps: tuple[tuple[str, Condition], ...]
+    """Step text and condition, left to right."""
+
+    def apply(self, sample: Sample, *, seed: int, task: str) -> tuple[Sample, ...]:
+        """What the model is shown of `sample`; `()` when the condition does not apply.
+
+        Each step draws from its own generator keyed by seed, task, step, variant and sample id, so that `shuffled` and
+        `no_image+shuffled` show the same order and neither depends on other samples.
+        """
+        shown: tuple[Sample, ...] = (sample,)
+        for text, condition in self.steps:
+            shown = tuple(
+                made
+                for variant, one in enumerate(shown)
+                for made in condition(one, Random(f"{seed}:{task}:{text}:{variant}:{sample.id}"))
+            )
+        return shown
+
+
+def parse(text: str, where: str = "") -> tuple[Step, ...]:
+    """The steps of `a+b@parameter`. Raises UsageError for unknown names and pairs that contradict each other."""
+    steps = []
+    for part in text.split("+"):
+        name, at, parameter = part.strip().partition("@")
+        card: ConditionCard = registry.load("conditions", name, where)
+        if at and not card.parameter:
+            raise UsageError(f"Condition {part.strip()!r}: {name!r} takes no parameter. Write {name!r}.")
+        steps.append(Step(name, parameter, card))
+    meaningful = tuple(step for step in steps if step.name != "image") or tuple(steps[:1])
+    for number, later in enumerate(meaningful):
+        for earlier in meaningful[:number]:
+            reason = contradiction(earlier, later)
+            if reason:
+                raise UsageError(f"Condition {text!r} is impossible: {reason}. Run them as two conditions, separated by a comma.")
+    return meaningful
+
+
+def canonical(text: str, where: str = "") -> str:
+    """The name under which a condition is stored: spaces and superfluous `image` steps removed."""
+    return "+".join(step.text for step in parse(text, where))
+
+
+def contradiction(first: Step, second: Step) -> str:
+    """Why two steps cannot stand together, or an empty string. Symmetric in its verdict."""
+    both = first.card.changes & second.card.changes
+    if both:
+        return f"{first.name!r} and {second.name!r} both decide the {sorted(both)[0]}"
+    for one, other in ((first, second), (second, first)):
+        gone = one.card.needs & other.card.removes
+        if gone:
+            return f"{one.name!r} needs the {sorted(gone)[0]} that {other.name!r} takes away"
+    return ""
+
+
+def needs_pool(texts: Iterable[str]) -> bool:
+    """Whether any of these conditions looks at other samples."""
+    return any(step.card.needs_pool for text in texts for step in parse(text))
+
+
+def build(text: str, pool: Pool) -> Composed:
+    """The condition `text`, ready for one task."""
+    steps = parse(text)
+    return Composed(
+        "+".join(step.text for step in steps), tuple((step.text, step.card.build(step.parameter, pool)) for step in steps)
+    )

@@ -1,0 +1,156 @@
+"""A whole run: datasets, models and conditions in; a run directory and results out."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from eyetest import __version__, conditions
+from eyetest.config import RunConfig
+from eyetest.errors import UsageError
+from eyetest.evaluation import setup
+from eyetest.evaluation.plan import Dataset, Plan, Selection, Survey, survey
+from eyetest.evaluation.run import Progress, Watch, run
+from eyetest.evaluation.rundir import RunDirectory
+from eyetest.evaluation.summary import Results, summarise
+from eyetest.evaluation.table import Table
+from eyetest.store import Cache, to_json
+from eyetest.types import Generation, Model, Prediction
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a run leaves."""
+
+    directory: Path
+    results: Results
+    progress: Progress
+
+
+def prepare(config: RunConfig, datasets: Sequence[Dataset], *, folder: Path = Path()) -> Plan:
+    """Survey the datasets and lay out the grid. Raises EyetestError before any model is called.
+
+    folder: what pictures of few-shot examples are relative to.
+    """
+    if not config.conditions:
+        raise UsageError("No condition. Name at least one with --condition, e.g. image,no_image (see: eyetest list conditions).")
+    wanted = tuple(conditions.canonical(text) for text in config.conditions)
+    own = setup.prompts(config.prompt, folder)
+    pooled = conditions.needs_pool(wanted)
+    selection = Selection(config.limit, config.ids)
+    surveys = tuple(survey(one, selection, seed=config.seed, pooled=pooled, strict=config.strict) for one in datasets)
+    settings = config.generation
+    generation = Generation(settings.temperature, settings.top_p, settings.max_tokens)
+    plan = Plan(surveys, wanted, config.prompts, own, generation, config.repeats, config.seed)
+    plan.rehearse()
+    return plan
+
+
+def specification(config: RunConfig, plan: Plan) -> dict[str, Any]:
+    """What decides which questions a run asks: two runs with equal specifications share a run directory."""
+    spec = config.model_dump(mode="json", exclude={"out", "cache", "use_cache", "by", "tasks", "conditions"})
+    tasks = [{"name": one.task.name, "split": one.dataset.split, "samples": one.fingerprint} for one in plan.surveys]
+    return spec | {"conditions": list(plan.conditions), "tasks": tasks}
+
+
+def default_directory(spec: Mapping[str, Any]) -> Path:
+    """`runs/TASK-HASH`: the same command finds the same directory again, and so goes on where it stopped."""
+    name = "+".join(str(task["name"]) for task in spec["tasks"])[:60]
+    return Path("runs") / f"{name}-{hashlib.sha256(to_json(spec)).hexdigest()[:8]}"
+
+
+def default_cache() -> Path:
+    """`$EYETEST_CACHE`, or `responses.sqlite` in the user's cache folder."""
+    named = os.environ.get("EYETEST_CACHE")
+    if named:
+        return Path(named)
+    home = os.environ.get("XDG_CACHE_HOME")
+    return (Path(home) if home else Path.home() / ".cache") / "eyetest" / "responses.sqlite"
+
+
+def manifest(config: RunConfig, plan: Plan, models: Sequence[Model]) -> dict[str, Any]:
+    """Provenance of a run: versions, data, models. Never a key."""
+    return {
+        "eyetest": __version__,
+        "python": platform.python_version(),
+        "packages": _versions("numpy", "scipy", "pillow", "torch", "transformers", "aiohttp"),
+        "started": datetime.now(UTC).isoformat(timespec="seconds"),
+        "by": list(config.by),
+        "tasks": {one.task.name: _described(one) for one in plan.surveys},
+        "models": {model.name: {"identity": model.identity, "simulated": model.simulated} for model in models},
+    }
+
+
+def _described(one: Survey) -> dict[str, Any]:
+    return {
+        "card": setup.describe(one.task),
+        "split": one.dataset.split,
+        "samples": one.n,
+        "samples_in_split": one.n_split,
+        "labels": list(one.labels),
+        "ids_sha256": one.fingerprint,
+        "files_sha256": {path: _file_digest(Path(path)) for path in one.report.files},
+        "load_report": one.report.as_dict(),
+    }
+
+
+def _file_digest(path: Path) -> str | None:
+    try:
+        with path.open("rb") as stream:
+            return hashlib.file_digest(stream, "sha256").hexdigest()
+    except OSError:
+        return None
+
+
+def _versions(*packages: str) -> dict[str, str]:
+    found = {}
+    for package in packages:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def evaluate_plan(config: RunConfig, plan: Plan, models: Sequence[Model], *, watch: Watch) -> Outcome:
+    """Run the plan for every model, write the run directory, summarise.
+
+    Raises StoreError when the directory holds another run, is in use or cannot be written, ModelError when a model cannot
+    work at all. What was answered is kept in every case.
+    """
+    spec = specification(config, plan)
+    table = Table({one.task.name: one.labels for one in plan.surveys}, config.by)
+    progress = Progress(total=plan.requests_at_most * len(models))
+    with RunDirectory(Path(config.out) if config.out else default_directory(spec)) as directory:
+        directory.claim(spec, manifest(config, plan, models))
+
+        def sink(prediction: Prediction) -> None:
+            directory.write(prediction)
+            table.add(prediction)
+
+        cache = _cache(config, models)
+        try:
+            for model in models:
+                try:
+                    run(plan, model, directory.journal, cache=cache, sink=sink, watch=watch, progress=progress)
+                finally:
+                    model.close()
+        finally:
+            if cache is not None:
+                cache.close()
+        results = summarise(table, {one.task.name: one.task for one in plan.surveys}, seed=config.seed, progress=progress)
+        directory.finish(results.as_dict())
+        return Outcome(directory.path, results, progress)
+
+
+def _cache(config: RunConfig, models: Sequence[Model]) -> Cache | None:
+    if not config.use_cache or all(model.simulated for model in models):
+        return None
+    return Cache(Path(config.cache) if config.cache else default_cache())

@@ -1,0 +1,312 @@
+"""The grid: tasks x conditions x prompts x repeats, streamed picture by picture in windows.
+
+The first pass over a dataset (`survey`) checks it and learns what a run must know beforehand: how many samples, which
+are selected, which labels they share, which pictures could be swapped in. The second (`Plan.work`) makes the requests.
+Neither holds the samples.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import heapq
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from eyetest import conditions
+from eyetest.errors import BadImageError, DataError, UsageError, unknown
+from eyetest.prompts import Prompt, render
+from eyetest.readers.load_report import LoadReport
+from eyetest.store import answer_key, content_key
+from eyetest.tasks import Task
+from eyetest.types import Generation, Image, Kind, Origin, Request, Sample
+
+WINDOW = 64
+"""Samples that are grouped by picture at a time."""
+
+MAX_LABELS = 1000
+"""A task with more distinct options than this has no shared label space."""
+
+
+@dataclass(frozen=True, slots=True)
+class Dataset:
+    """A task and where its files are."""
+
+    task: Task
+    directory: Path | None = None
+    split: str = "test"
+
+    def samples(self, report: LoadReport | None = None) -> Iterator[Sample]:
+        """Stream the split."""
+        return self.task.load(self.directory, self.split, report if report is not None else LoadReport())
+
+    def train(self) -> Iterator[Sample]:
+        """Stream the training split; empty where there is none."""
+        if self.task.train_split is None or self.task.train_split == self.split:
+            return iter(())
+        return self.task.load(self.directory, self.task.train_split, LoadReport())
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Which samples of a split are asked. A limit takes the first in seeded hash order, so 100 are part of 200."""
+
+    limit: int | float | None = None
+    ids: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """What the first pass learned of one dataset."""
+
+    dataset: Dataset
+    report: LoadReport
+    n: int
+    """Samples that will be asked."""
+    n_split: int
+    """Samples in the split."""
+    kinds: Mapping[Kind, int]
+    """Selected samples of each kind."""
+    labels: tuple[str, ...]
+    """The options, where all choice samples have the same; else empty."""
+    classes: Mapping[str, int]
+    """How often each shared label is the target, over the selected samples."""
+    selected: frozenset[str] | None
+    """Ids that are asked; None for all."""
+    pool: conditions.Pool
+    """The split as conditions see it."""
+    fingerprint: str
+    """sha256 of the selected ids in file order."""
+
+    @property
+    def task(self) -> Task:
+        """The dataset's task."""
+        return self.dataset.task
+
+    def samples(self) -> Iterator[Sample]:
+        """Stream the selected samples."""
+        for sample in self.dataset.samples():
+            if self.selected is None or sample.id in self.selected:
+                yield sample
+
+
+@dataclass(slots=True)
+class _Tally:
+    """What a pass over the asked samples adds up to."""
+
+    n: int = 0
+    kinds: Counter[Kind] = field(default_factory=Counter)
+    classes: Counter[str] = field(default_factory=Counter)
+    options: tuple[str, ...] | None = None
+    as_set: frozenset[str] = frozenset()
+    shared: bool = True
+    digest: Any = field(default_factory=hashlib.sha256)
+
+    def see(self, sample: Sample) -> None:
+        self.n += 1
+        self.kinds[sample.kind] += 1
+        self.digest.update(sample.id.encode("utf-8", "surrogatepass") + b"\0")
+        if sample.kind != "choice" or not self.shared:
+            return
+        if self.options is None:
+            self.options, self.as_set = sample.choices, frozenset(sample.choices)
+            self.shared = len(self.as_set) == len(sample.choices) <= MAX_LABELS
+        elif sample.choices != self.options and frozenset(sample.choices) != self.as_set:
+            self.shared = False
+        self.shared = self.shared and len(sample.target) == 1
+        self.classes[sample.target[0]] += 1
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The options, if all choice samples have the same."""
+        return self.options if self.shared and self.options is not None else ()
+
+
+def survey(dataset: Dataset, selection: Selection, *, seed: int, pooled: bool, strict: bool = False) -> Survey:
+    """Read a split: count, check, select.
+
+    pooled: whether a condition looks at other samples. Raises DataError when nothing is left to ask, UsageError when a
+    wanted id is missing.
+    """
+    report, pool, ids, tally = LoadReport(strict=strict), conditions.Pool(seed), list[str](), _Tally()
+    for sample in dataset.samples(report):
+        ids.append(sample.id)
+        tally.see(sample)
+        if pooled:
+            pool.add(sample)
+    name = dataset.task.name
+    if not ids:
+        raise DataError(f"{name}: no usable sample in {_files(report)}. {_why(report)}")
+    selected = _select(name, ids, selection, seed)
+    if selected is not None:
+        tally = _Tally()
+        for sample in dataset.samples():
+            if sample.id in selected:
+                tally.see(sample)
+    classes = {label: tally.classes[label] for label in tally.labels}
+    return Survey(
+        dataset, report, tally.n, len(ids), dict(tally.kinds), tally.labels, classes, selected, pool, tally.digest.hexdigest()
+    )
+
+
+def _files(report: LoadReport) -> str:
+    return ", ".join(report.files) or "its files"
+
+
+def _why(report: LoadReport) -> str:
+    if not report.dropped:
+        return "The file holds no rows."
+    reasons = "; ".join(f"{count} x {reason} (first: {report.rows[reason][0]})" for reason, count in report.dropped.items())
+    return f"Rows read: {report.read}; dropped: {reasons}."
+
+
+def _select(task: str, ids: list[str], selection: Selection, seed: int) -> frozenset[str] | None:
+    if selection.ids:
+        missing = sorted(set(selection.ids) - set(ids))
+        if missing:
+            raise UsageError(
+                f"{task}: no sample has the id {missing[0]!r} ({len(missing)} of --ids are missing). Ids look like {ids[0]!r}."
+            )
+        ids = list(selection.ids)
+    if selection.limit is None:
+        return frozenset(ids) if selection.ids else None
+    count = selection.limit if isinstance(selection.limit, int) else max(1, round(selection.limit * len(ids)))
+    if count >= len(ids):
+        return frozenset(ids) if selection.ids else None
+    return frozenset(heapq.nsmallest(count, ids, key=lambda sample_id: conditions.rank(seed, sample_id)))
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """One request and where its answer belongs."""
+
+    request: Request
+    origin: Origin
+
+
+@dataclass(slots=True)
+class Plan:
+    """Everything a run will ask."""
+
+    surveys: tuple[Survey, ...]
+    conditions: tuple[str, ...]
+    prompts: tuple[str, ...] = ("default",)
+    own_prompts: Mapping[str, Prompt] = field(default_factory=dict)
+    generation: Generation = field(default_factory=Generation)
+    repeats: int = 1
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        self.conditions = tuple(dict.fromkeys(conditions.canonical(text) for text in self.conditions))
+        for survey_ in self.surveys:
+            for name in self.prompts:
+                self.prompt(survey_.task, name)
+
+    def prompt(self, task: Task, name: str) -> Prompt:
+        """The prompt `name` for a task: the user's own, else the task's. Raises UsageError."""
+        known = {**task.prompts, **self.own_prompts}
+        if name not in known:
+            raise unknown("prompt", name, known, f"task {task.name!r}")
+        return known[name]
+
+    @property
+    def requests_at_most(self) -> int:
+        """Requests of one model if every condition applied once to every sample."""
+        return sum(survey_.n for survey_ in self.surveys) * len(self.conditions) * len(self.prompts) * self.repeats
+
+    def rehearse(self) -> None:
+        """Render the first sample of each kind under every condition and prompt, so that a wrong template is found now."""
+        for survey_ in self.surveys:
+            seen: set[Kind] = set()
+            for sample in survey_.samples():
+                if sample.kind not in seen:
+                    seen.add(sample.kind)
+                    for _ in self._asks(survey_, self._built(survey_), sample, Counter()):
+                        pass
+                if len(seen) == len(survey_.kinds):
+                    break
+
+    def work(self, survey_: Survey, inapplicable: Counter[tuple[str, str]]) -> Iterator[Work]:
+        """Stream the requests of one dataset, grouped by picture within windows.
+
+        inapplicable: (task, condition) -> samples to which the condition does not apply; counted as they pass.
+        """
+        built = self._built(survey_)
+        for window in _windows(survey_.samples(), WINDOW):
+            for sample in _by_picture(window):
+                yield from self._asks(survey_, built, sample, inapplicable)
+
+    def _built(self, survey_: Survey) -> tuple[conditions.Composed, ...]:
+        return tuple(conditions.build(text, survey_.pool) for text in self.conditions)
+
+    def _asks(
+        self, survey_: Survey, built: Iterable[conditions.Composed], sample: Sample, inapplicable: Counter[tuple[str, str]]
+    ) -> Iterator[Work]:
+        task = survey_.task
+        for condition in built:
+            shown = condition.apply(sample, seed=self.seed, task=task.name)
+            if not shown:
+                inapplicable[task.name, condition.name] += 1
+            for variant, one in enumerate(shown):
+                for name in self.prompts:
+                    messages = render(self.prompt(task, name), one)
+                    for repeat in range(self.repeats):
+                        generation = self.generation
+                        if generation.temperature:
+                            generation = replace(generation, seed=self.seed + repeat)
+                        origin = Origin(task.name, one, condition.name, name, variant, repeat)
+                        yield Work(Request(messages, generation, (), origin), origin)
+
+
+def _windows(samples: Iterator[Sample], size: int) -> Iterator[list[Sample]]:
+    while window := list(islice(samples, size)):
+        yield window
+
+
+def _by_picture(window: list[Sample]) -> Iterator[Sample]:
+    groups: dict[tuple[Image, ...], list[Sample]] = {}
+    for sample in window:
+        groups.setdefault(sample.images, []).append(sample)
+    for group in groups.values():
+        yield from group
+
+
+@dataclass(slots=True)
+class Requests:
+    """What one condition of one dataset would ask of one model."""
+
+    answers: int = 0
+    """Answers wanted."""
+    distinct: int = 0
+    """Requests that remain when equal ones are asked once."""
+    bad_images: int = 0
+    """Answers that cannot be asked because a picture cannot be read."""
+    inapplicable: int = 0
+    """Samples to which the condition does not apply."""
+
+
+def count_requests(plan: Plan, survey_: Survey) -> dict[str, Requests]:
+    """Count by condition, in the order of the grid; a request that two conditions share counts for the first.
+
+    Reads every picture once (for its digest), decodes none. Memory: 16 bytes and a set entry a distinct request.
+    """
+    counted = {condition: Requests() for condition in plan.conditions}
+    passed: Counter[tuple[str, str]] = Counter()
+    seen: set[bytes] = set()
+    for work in plan.work(survey_, passed):
+        requests = counted[work.origin.condition]
+        requests.answers += 1
+        try:
+            key = answer_key(content_key("", work.request), work.request, simulated=False)[:16]
+        except BadImageError:
+            requests.bad_images += 1
+            continue
+        if key not in seen:
+            seen.add(key)
+            requests.distinct += 1
+    for (_, condition), count in passed.items():
+        counted[condition].inapplicable += count
+    return counted

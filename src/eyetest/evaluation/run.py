@@ -1,0 +1,203 @@
+"""Asks the plan's requests and turns answers into predictions.
+
+Every answer goes to the journal before anything else is done with it. Equal requests are asked once; what the journal or
+the cache knows is not asked at all. A failed call is a prediction with a status; it is in neither, so that running again
+asks exactly what is missing.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing
+from dataclasses import dataclass, field
+
+from eyetest.errors import BadImageError, ModelError
+from eyetest.evaluation.plan import Plan, Survey, Work
+from eyetest.models import Prepares
+from eyetest.store import Cache, Journal, answer_key, content_key
+from eyetest.tasks import Task
+from eyetest.types import Model, Prediction, Request, Response, Sample, Score
+
+FAILED = frozenset({"error", "bad_image"})
+"""Response statuses that stay outside n and are asked again by the next run."""
+
+
+@dataclass(slots=True)
+class Progress:
+    """Counts of one run so far, over all models."""
+
+    total: int = 0
+    """Answers expected; shrinks when a condition turns out not to apply."""
+    done: int = 0
+    asked: int = 0
+    """Requests sent to a model."""
+    cached: int = 0
+    """Answers taken from the journal or the cache."""
+    shared: int = 0
+    """Answers shared with an equal request of this run."""
+    unparsed: int = 0
+    refused: int = 0
+    failed: int = 0
+    inapplicable: Counter[tuple[str, str]] = field(default_factory=Counter)
+    """(task, condition) -> samples to which the condition does not apply."""
+
+
+Sink = Callable[[Prediction], None]
+Watch = Callable[[Progress], None]
+
+
+def read(task: Task, sample: Sample, response: Response) -> Score:
+    """The score of one response: the scorer's reading, or what the call's own status says."""
+    status = response.status
+    if status in FAILED:
+        return Score("unscored", rule=status)
+    if status == "blocked":
+        return Score("refused", rule="blocked_by_endpoint")
+    if status == "refused":
+        return Score("refused", rule="refused_by_endpoint")
+    return task.scorers[sample.kind](sample, response.text)
+
+
+@dataclass(slots=True)
+class _Asker:
+    """Asks one model everything that is not known yet."""
+
+    model: Model
+    journal: Journal
+    cache: Cache | None
+    sink: Sink
+    progress: Progress
+    watch: Watch
+    task: Task
+    waiting: dict[int, tuple[Request, bytes]] = field(default_factory=dict)
+    """id(request) -> the request itself (kept alive) and its answer key."""
+    works: dict[bytes, list[tuple[Work, str]]] = field(default_factory=dict)
+    """Answer key in flight -> everything that waits for it, with the content key in hex."""
+
+    def pending(self, works: Iterator[Work]) -> Iterator[Request]:
+        """The requests that must really be asked; settles the others as it passes them."""
+        simulated = self.model.simulated
+        for work in works:
+            try:
+                content = content_key(self.model.identity, work.request)
+            except BadImageError as error:
+                self._finish(work, "", Response(status="bad_image", error=str(error)))
+                continue
+            key = answer_key(content, work.request, simulated=simulated)
+            # A simulated model answers its origin, so each of its calls is a request of its own.
+            name = (key if simulated else content).hex()
+            if key in self.works:
+                self.works[key].append((work, name))
+                continue
+            known = self._known(key)
+            if known is not None:
+                self.progress.cached += 1
+                self._finish(work, name, known)
+                continue
+            self.works[key] = [(work, name)]
+            self.waiting[id(work.request)] = (work.request, key)
+            yield work.request
+
+    def _known(self, key: bytes) -> Response | None:
+        response = self.journal.get(key)
+        if response is None and self.cache is not None and not self.model.simulated:
+            response = self.cache.get(key)
+            if response is not None:
+                self.journal.put(key, response)
+        return response
+
+    def ask(self, works: Iterator[Work]) -> None:
+        """Ask until every work is settled."""
+        with closing(_as_generator(self.model.generate(self.pending(works)))) as answers:
+            for request, response in answers:
+                self.settle(request, response)
+        for request, _ in list(self.waiting.values()):
+            self.settle(request, Response(status="error", error=f"{self.model.name} never answered this request"))
+
+    def settle(self, request: Request, response: Response) -> None:
+        """Keep one answer and hand it to everything that waits for it."""
+        entry = self.waiting.pop(id(request), None)
+        if entry is None:
+            raise ModelError(
+                f"Model {self.model.name!r} yielded a request that it was not given, or answered one twice. "
+                f"generate() must yield each request object it was given exactly once."
+            )
+        key = entry[1]
+        self.progress.asked += 1
+        if response.status not in FAILED:
+            self.journal.put(key, response)
+            if self.cache is not None and not self.model.simulated:
+                self.cache.put(key, response)
+        works = self.works.pop(key)
+        self.progress.shared += len(works) - 1
+        for work, name in works:
+            self._finish(work, name, response)
+
+    def _finish(self, work: Work, name: str, response: Response) -> None:
+        origin, progress = work.origin, self.progress
+        reading = read(self.task, origin.sample, response)
+        progress.done += 1
+        progress.unparsed += reading.status == "unparsed"
+        progress.refused += reading.status == "refused"
+        progress.failed += response.status in FAILED
+        self.sink(
+            Prediction(
+                task=origin.task,
+                condition=origin.condition,
+                model=self.model.name,
+                prompt=origin.prompt,
+                variant=origin.variant,
+                repeat=origin.repeat,
+                round=origin.round,
+                sample=origin.sample,
+                request_key=name,
+                messages=work.request.messages,
+                response=response,
+                score=reading,
+            )
+        )
+        self.watch(progress)
+
+
+def _as_generator(answers: Iterator[tuple[Request, Response]]) -> Generator[tuple[Request, Response], None, None]:
+    # A plug-in may return any iterator; closing() needs close(), which for a generator also cancels what is in flight.
+    yield from answers
+
+
+def run(
+    plan: Plan,
+    model: Model,
+    journal: Journal,
+    *,
+    cache: Cache | None,
+    sink: Sink,
+    watch: Watch,
+    progress: Progress,
+) -> None:
+    """Ask one model the whole plan. Every prediction goes to `sink`, in completion order.
+
+    Raises ModelError when the model cannot work at all, StoreError when answers cannot be kept; what was answered until
+    then is in the journal.
+    """
+    for survey in plan.surveys:
+        if isinstance(model, Prepares):
+            model.prepare(survey.task.name, survey.samples(), survey.dataset.train())
+        asker = _Asker(model, journal, cache, sink, progress, watch, survey.task)
+        asker.ask(_counted(plan, survey, progress))
+
+
+def _counted(plan: Plan, survey: Survey, progress: Progress) -> Iterator[Work]:
+    """The works of one dataset; keeps `progress.total` right as conditions turn out not to apply."""
+    passed: Counter[tuple[str, str]] = Counter()
+    for work in plan.work(survey, passed):
+        _deduct(plan, passed, progress)
+        yield work
+    _deduct(plan, passed, progress)
+
+
+def _deduct(plan: Plan, passed: Counter[tuple[str, str]], progress: Progress) -> None:
+    if passed:
+        progress.total -= passed.total() * len(plan.prompts) * plan.repeats
+        progress.inapplicable.update(passed)
+        passed.clear()

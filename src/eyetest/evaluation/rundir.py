@@ -1,0 +1,146 @@
+"""The run directory: one run, one folder, one process at a time.
+
+run.json           what was asked for and of what: the manifest
+journal.txt        every answer as it arrived (see store.Journal)
+predictions.jsonl  one line an answer, written when the run ends
+results.json       the estimates
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any, Self
+
+import orjson
+
+from eyetest.errors import StoreError
+from eyetest.store import Journal, encode_prediction, full, to_json, write_whole
+from eyetest.types import Prediction
+
+MANIFEST, JOURNAL, PREDICTIONS, RESULTS, LOCK = "run.json", "journal.txt", "predictions.jsonl", "results.json", "lock"
+
+
+class RunDirectory:
+    """An opened, locked run directory. Use as a context manager."""
+
+    def __init__(self, path: Path) -> None:
+        """Create or reopen `path`. Raises StoreError when it cannot be written or another process uses it."""
+        self.path = path
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+            self._lock = _locked(path / LOCK)
+        except OSError as error:
+            raise StoreError(f"Run directory {path}: cannot be written: {error.strerror}. Choose another with --out.") from error
+        self._lines: IO[bytes] | None = None
+        try:
+            self.journal = Journal(path / JOURNAL)
+        except StoreError:
+            self._lock.close()
+            raise
+
+    def manifest(self) -> dict[str, Any] | None:
+        """The manifest of the run that is here; None in a new directory."""
+        return read_manifest(self.path) if (self.path / MANIFEST).exists() else None
+
+    def claim(self, spec: Mapping[str, Any], manifest: Mapping[str, Any]) -> None:
+        """Write the manifest, unless the directory holds a run of another specification (StoreError)."""
+        there = self.manifest()
+        wanted = orjson.loads(to_json(spec))
+        if there is not None and there.get("spec") != wanted:
+            raise StoreError(
+                f"Run directory {self.path} holds another run: {_difference(there.get('spec') or {}, wanted)}. "
+                f"Choose another --out; answers that both runs need come from the cache."
+            )
+        write_whole(self.path / MANIFEST, to_json({"spec": wanted, **manifest}, indent=True))
+
+    def write(self, prediction: Prediction) -> None:
+        """Add one line to the predictions of this pass; they replace the old ones in `finish`."""
+        target = self.path / (PREDICTIONS + ".partial")
+        try:
+            if self._lines is None:
+                self._lines = target.open("wb", buffering=1 << 20)
+            self._lines.write(to_json(encode_prediction(prediction)))
+        except OSError as error:
+            raise full(error, target, "writing predictions") from error
+
+    def finish(self, results: Mapping[str, Any]) -> None:
+        """Put predictions and results in place."""
+        target = self.path / PREDICTIONS
+        try:
+            if self._lines is None:
+                self._lines = (self.path / (PREDICTIONS + ".partial")).open("wb")
+            self._lines.close()
+            self._lines = None
+            os.replace(self.path / (PREDICTIONS + ".partial"), target)
+        except OSError as error:
+            raise full(error, target, "writing predictions") from error
+        write_whole(self.path / RESULTS, to_json(results, indent=True))
+
+    def close(self) -> None:
+        """Close the files and give up the lock."""
+        if self._lines is not None:
+            # On a full disk `write` has raised already; the partial file is rebuilt from the journal.
+            with contextlib.suppress(OSError):
+                self._lines.close()
+            self._lines = None
+        self.journal.close()
+        self._lock.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+
+def _locked(path: Path) -> IO[bytes]:
+    handle = path.open("ab")
+    try:
+        if os.name == "nt":  # pragma: no cover
+            import msvcrt
+
+            msvcrt.locking(handle.fileno(), msvcrt.LK_NBLCK, 1)
+        else:
+            import fcntl
+
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        handle.close()
+        if error.errno in (errno.EAGAIN, errno.EACCES, errno.EDEADLK):
+            raise StoreError(
+                f"Run directory {path.parent} is in use by another process. Wait for it to end, or choose another --out."
+            ) from None
+        raise
+    return handle
+
+
+def _difference(there: Mapping[str, Any], wanted: Mapping[str, Any]) -> str:
+    for key in sorted({*there, *wanted}):
+        if there.get(key) != wanted.get(key):
+            return f"its {key} is {there.get(key)!r}, this one's {wanted.get(key)!r}"
+    return "its specification differs"
+
+
+def read_manifest(path: Path) -> dict[str, Any]:
+    """The manifest of a run directory. Raises StoreError when there is none or it is broken."""
+    try:
+        manifest: dict[str, Any] = orjson.loads((path / MANIFEST).read_bytes())
+    except OSError as error:
+        raise StoreError(f"{path}: not a run directory ({MANIFEST}: {error.strerror}). Name the --out folder of a run.") from None
+    except ValueError as error:
+        raise StoreError(f"{path / MANIFEST}: is not JSON: {error}. Restore it, or run again with another --out.") from None
+    return manifest
+
+
+def finished(path: Path) -> Path:
+    """The predictions file of a finished run. Raises StoreError when the run did not end."""
+    predictions = path / PREDICTIONS
+    if not predictions.exists():
+        read_manifest(path)
+        raise StoreError(f"{path}: the run did not end. Run the same command again to go on where it stopped.")
+    return predictions

@@ -1,0 +1,116 @@
+"""From a run's configuration to the things it names: datasets, prompts, models. Everything that can be wrong fails here."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from eyetest import registry
+from eyetest.config import DataConfig, ModelConfig, PromptConfig
+from eyetest.errors import UsageError, unknown
+from eyetest.evaluation.plan import Dataset
+from eyetest.models import build
+from eyetest.prompts import Prompt
+from eyetest.tasks import Task
+from eyetest.tasks.from_file import task_from_file
+from eyetest.types import Image, Model, Sample
+
+
+def datasets(configs: Iterable[DataConfig]) -> tuple[Dataset, ...]:
+    """The datasets of a run. Raises UsageError or DataError for what does not exist."""
+    found = tuple(_dataset(config) for config in configs)
+    if not found:
+        raise UsageError("No dataset. Name one with --data FILE or --task NAME (see: eyetest list tasks), or in the run file.")
+    _unique("task", [dataset.task.name for dataset in found], "Give one of them another name.")
+    return found
+
+
+def _dataset(config: DataConfig) -> Dataset:
+    if config.data is not None:
+        if config.dir is not None or config.split is not None:
+            raise UsageError(f"{config.data}: dir and split belong to registered tasks. Use images and columns with a data file.")
+        task = task_from_file(
+            Path(config.data),
+            name=config.name,
+            image_folder=None if config.images is None else Path(config.images),
+            columns=config.columns,
+            answer_is=config.answer_is,
+            match=config.match,
+        )
+        return Dataset(task)
+    if config.images is not None or config.columns:
+        raise UsageError(
+            f"Task {config.task!r}: images and columns belong to data files. A registered task reads its own layout."
+        )
+    task = registry.load("tasks", config.task or "")
+    split = config.split or task.splits[0]
+    if split not in task.splits:
+        raise unknown("split", split, task.splits, f"task {task.name!r}")
+    return Dataset(task, None if config.dir is None else Path(config.dir), split)
+
+
+def models(configs: Iterable[ModelConfig], *, seed: int) -> tuple[Model, ...]:
+    """The models of a run, built but not loaded. Raises UsageError, ModelError, MissingExtraError."""
+    found = []
+    for config in configs:
+        model = build(config.model, config.options, seed=seed)
+        if config.name is not None:
+            model.name = config.name
+        found.append(model)
+    if not found:
+        raise UsageError("No model. Name one with --model NAME[:ARGUMENT] (see: eyetest list models), or in the run file.")
+    _unique("model", [model.name for model in found], "Give one of them a name of its own in the run file.")
+    return tuple(found)
+
+
+def _unique(thing: str, names: list[str], way_out: str) -> None:
+    twice = [name for name, count in Counter(names).items() if count > 1]
+    if twice:
+        raise UsageError(f"Two {thing}s are called {twice[0]!r}. {way_out}")
+
+
+def prompts(configs: Mapping[str, PromptConfig], folder: Path) -> dict[str, Prompt]:
+    """The user's own prompts. `folder`: what pictures of few-shot examples are relative to."""
+    return {
+        name: Prompt(
+            name,
+            dict(config.templates),
+            config.system,
+            tuple(_example(name, number, example, folder) for number, example in enumerate(config.examples, 1)),
+            config.lettered,
+        )
+        for name, config in configs.items()
+    }
+
+
+_EXAMPLE_KEYS = ("question", "answer", "choices", "image", "context")
+
+
+def _example(prompt: str, number: int, example: Mapping[str, Any], folder: Path) -> Sample:
+    where = f"Prompt {prompt!r}, example {number}"
+    for key in example:
+        if key not in _EXAMPLE_KEYS:
+            raise unknown("key", key, _EXAMPLE_KEYS, where)
+    answer, choices = example.get("answer"), tuple(str(choice) for choice in example.get("choices", ()))
+    if answer is None or "question" not in example:
+        raise UsageError(f"{where}: needs question and answer (and choices for a choice question).")
+    if choices and answer not in choices:
+        raise UsageError(f"{where}: the answer {answer!r} is not among its choices {list(choices)}.")
+    picture = example.get("image")
+    return Sample(
+        id=f"{prompt}-example-{number}",
+        question=str(example["question"]),
+        target=(str(answer),),
+        kind="choice" if choices else "text",
+        choices=choices,
+        images=() if picture is None else (Image(path=str(folder / str(picture))),),
+        context=example.get("context"),
+    )
+
+
+def describe(task: Task) -> dict[str, Any]:
+    """A task's card for the manifest."""
+    card = task.card
+    return {"title": card.title, "licence": card.licence, "citation": card.citation, "url": card.url, "notes": card.notes}

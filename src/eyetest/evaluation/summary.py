@@ -1,0 +1,230 @@
+"""From columns to numbers with intervals: one row an estimate, for every cell of the grid and every pair worth comparing."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from eyetest import __version__
+from eyetest.evaluation.run import Progress
+from eyetest.evaluation.table import Cell, Table
+from eyetest.metrics import Columns, Metric, bounds, confusion, estimate, gap_rate, paired_difference, per_class
+from eyetest.stats import holm
+from eyetest.tasks import Task
+from eyetest.types import Estimate
+
+WITHOUT_PICTURE = ("no_image", "told_blind", "blank")
+"""Conditions whose score, beside `image`, gives a gap rate."""
+
+MIN_FOR_TEST = 2
+"""Fewer hypotheses than this are not a family."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One estimate and what it is about."""
+
+    task: str
+    model: str
+    prompt: str
+    condition: str
+    kind: str
+    estimate: Estimate
+    by: str = ""
+    """Field of the slice; empty for all samples."""
+    slice: str = ""
+    """Value of the slice."""
+    chance: float = math.nan
+    """What a uniform guesser attains; nan where there is no closed form."""
+    best: float = math.nan
+    """What an oracle attains."""
+    policy: str = "as_wrong"
+    """What an answer that cannot be read counts as."""
+    if_failed_wrong: float = math.nan
+    """The value if every failed answer were wrong; nan without failures."""
+    if_failed_right: float = math.nan
+    """The value if every failed answer were right."""
+
+
+@dataclass(frozen=True, slots=True)
+class PairRow:
+    """Two conditions of one model compared on the same samples."""
+
+    task: str
+    model: str
+    prompt: str
+    first: str
+    second: str
+    estimate: Estimate
+    p: float = math.nan
+    """Two-sided; nan where there is no test."""
+    p_holm: float = math.nan
+    """Holm-adjusted over all differences of one model on one task."""
+    test: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ClassTable:
+    """Per-class rows and the confusion matrix of one cell."""
+
+    task: str
+    model: str
+    prompt: str
+    condition: str
+    labels: tuple[str, ...]
+    rows: tuple[Mapping[str, Any], ...]
+    confusion: tuple[tuple[int, ...], ...]
+    """[target][answer]; the last column is none of the labels."""
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """Everything a run found."""
+
+    rows: tuple[Row, ...]
+    pairs: tuple[PairRow, ...] = ()
+    classes: tuple[ClassTable, ...] = ()
+    counts: Mapping[str, Any] = field(default_factory=dict)
+
+    def table(self) -> list[dict[str, Any]]:
+        """Flat rows for a data frame or CSV: one dict an estimate, slices included."""
+        return [_flat(row) for row in self.rows]
+
+    def headline(self, task: str, model: str, condition: str, prompt: str = "default") -> Estimate:
+        """The first metric of a cell over all samples. Raises KeyError when there is no such cell."""
+        for row in self.rows:
+            if (row.task, row.model, row.condition, row.prompt, row.by) == (task, model, condition, prompt, ""):
+                return row.estimate
+        raise KeyError((task, model, condition, prompt))
+
+    def as_dict(self) -> dict[str, Any]:
+        """For `results.json`; nan becomes null."""
+        return {
+            "eyetest": __version__,
+            "counts": dict(self.counts),
+            "estimates": self.table(),
+            "pairs": [_flat(row) for row in self.pairs],
+            "classes": [asdict(table) for table in self.classes],
+        }
+
+
+def _flat(row: Row | PairRow) -> dict[str, Any]:
+    values = asdict(row)
+    inner = values.pop("estimate")
+    return values | inner
+
+
+def summarise(table: Table, tasks: Mapping[str, Task], *, seed: int, progress: Progress | None = None) -> Results:
+    """All estimates of a finished table, in the order of the grid."""
+    cells = list(table.cells)
+    columns = {cell: table.columns(cell) for cell in cells}
+    rows: list[Row] = []
+    for cell in cells:
+        metrics = tasks[cell.task].metrics[cell.kind]
+        rows += _cell_rows(cell, columns[cell], metrics, seed)
+        for by, value, part in table.slices(cell):
+            rows += [_row(cell, metric, part, seed, by, value) for metric in metrics if _defined(metric, part)]
+    return Results(
+        rows=tuple(rows),
+        pairs=tuple(_all_pairs(columns, seed)),
+        classes=tuple(_classes(columns)),
+        counts=_counts(progress) if progress is not None else {},
+    )
+
+
+def _cell_rows(cell: Cell, columns: Columns, metrics: Sequence[Metric], seed: int) -> Iterator[Row]:
+    for metric in metrics:
+        if _defined(metric, columns):
+            yield _row(cell, metric, columns, seed)
+
+
+def _defined(metric: Metric, columns: Columns) -> bool:
+    """Class-wise metrics need a label space; without one there is nothing to print, not even a nan."""
+    return metric.additive or bool(columns.labels)
+
+
+def _row(cell: Cell, metric: Metric, columns: Columns, seed: int, by: str = "", value: str = "") -> Row:
+    made = estimate(metric, columns, seed=seed)
+    wrong, right = bounds(metric, columns) if made.n_failed else (math.nan, math.nan)
+    return Row(
+        task=cell.task,
+        model=cell.model,
+        prompt=cell.prompt,
+        condition=cell.condition,
+        kind=cell.kind,
+        estimate=made,
+        by=by,
+        slice=value,
+        chance=metric.chance(columns),
+        best=metric.best(columns),
+        policy=metric.policy,
+        if_failed_wrong=wrong,
+        if_failed_right=right,
+    )
+
+
+def _all_pairs(columns: Mapping[Cell, Columns], seed: int) -> Iterator[PairRow]:
+    """Every condition against `image`: the paired difference, and the gap rate where the picture is away."""
+    groups: dict[tuple[str, str, str], dict[str, list[Columns]]] = {}
+    for cell, column in columns.items():
+        groups.setdefault((cell.task, cell.model, cell.prompt), {}).setdefault(cell.condition, []).append(column)
+    for (task, model, prompt), by_condition in groups.items():
+        with_picture = by_condition.get("image")
+        if with_picture is None:
+            continue
+        made = [
+            PairRow(task, model, prompt, "image", condition, *_difference(with_picture, others, seed))
+            for condition, others in by_condition.items()
+            if condition != "image"
+        ]
+        yield from _adjusted(made)
+        for condition, others in by_condition.items():
+            if condition in WITHOUT_PICTURE:
+                ratio = gap_rate(_joined(with_picture), _joined(others), seed=seed)
+                yield PairRow(task, model, prompt, "image", condition, ratio)
+
+
+def _difference(first: list[Columns], second: list[Columns], seed: int) -> tuple[Estimate, float, float, str]:
+    made = paired_difference(_joined(first), _joined(second), seed=seed)
+    return made.estimate, made.p, math.nan, made.test
+
+
+def _joined(parts: list[Columns]) -> Columns:
+    """Several kinds of one condition as one: credit is comparable, labels are not."""
+    return parts[0] if len(parts) == 1 else Columns.concatenate(parts)
+
+
+def _adjusted(rows: Iterable[PairRow]) -> Iterator[PairRow]:
+    family = list(rows)
+    tested = [row for row in family if not math.isnan(row.p)]
+    adjusted = dict(zip(map(id, tested), holm([row.p for row in tested]), strict=True)) if tested else {}
+    for row in family:
+        yield PairRow(
+            row.task, row.model, row.prompt, row.first, row.second, row.estimate, row.p, adjusted.get(id(row), math.nan), row.test
+        )
+
+
+def _classes(columns: Mapping[Cell, Columns]) -> Iterator[ClassTable]:
+    for cell, column in columns.items():
+        if column.labels:
+            matrix = tuple(tuple(int(count) for count in row) for row in confusion(column))
+            rows = tuple(asdict(row) for row in per_class(column))
+            yield ClassTable(cell.task, cell.model, cell.prompt, cell.condition, column.labels, rows, matrix)
+
+
+def _counts(progress: Progress) -> dict[str, Any]:
+    return {
+        "answers": progress.done,
+        "asked": progress.asked,
+        "cached": progress.cached,
+        "shared": progress.shared,
+        "unparsed": progress.unparsed,
+        "refused": progress.refused,
+        "failed": progress.failed,
+        "inapplicable": [
+            {"task": task, "condition": condition, "samples": count}
+            for (task, condition), count in sorted(progress.inapplicable.items())
+        ],
+    }

@@ -1,0 +1,215 @@
+"""Predictions as columns: a few dozen bytes an answer, so that a whole grid stays in memory as numbers.
+
+The texts stay in `predictions.jsonl`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from array import array
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from eyetest.errors import UsageError
+from eyetest.metrics import STATUSES, Columns
+from eyetest.types import Kind, Prediction, Sample
+
+
+class Cell(NamedTuple):
+    """One cell of the grid: what an estimate is about."""
+
+    task: str
+    model: str
+    prompt: str
+    condition: str
+    kind: Kind
+
+
+_CODES = {status: code for code, status in enumerate(STATUSES)}
+
+
+def status_code(prediction: Prediction) -> int:
+    """Index into STATUSES: the call's failure, else how the answer was read."""
+    response = prediction.response.status
+    if response in ("error", "bad_image"):
+        return _CODES[response]
+    if response == "blocked":
+        return _CODES["blocked"]
+    return _CODES[prediction.score.status]
+
+
+def chance_of(sample: Sample) -> float:
+    """Probability that a uniform guess among the options is right; nan where there is nothing to choose from."""
+    if sample.kind != "choice" or not sample.choices:
+        return math.nan
+    return sum(choice in sample.target for choice in sample.choices) / len(sample.choices)
+
+
+def slice_value(sample: Sample, by: str) -> str:
+    """Value of `metadata.FIELD` for a sample, as text. Raises UsageError that lists the fields there are."""
+    name = by.removeprefix("metadata.")
+    if name not in sample.metadata:
+        raise UsageError(
+            f"--by {by}: sample {sample.id!r} has no metadata field {name!r}. "
+            f"It has: {', '.join(sorted(sample.metadata)) or 'none'}. Write metadata.FIELD."
+        )
+    return str(sample.metadata[name])
+
+
+@dataclass(slots=True)
+class _Growing:
+    """Columns of one cell while answers arrive."""
+
+    sample: array[int] = field(default_factory=lambda: array("i"))
+    variant: array[int] = field(default_factory=lambda: array("h"))
+    repeat: array[int] = field(default_factory=lambda: array("h"))
+    status: array[int] = field(default_factory=lambda: array("B"))
+    value: array[float] = field(default_factory=lambda: array("d"))
+    target: array[int] = field(default_factory=lambda: array("i"))
+    answer: array[int] = field(default_factory=lambda: array("i"))
+    request: array[int] = field(default_factory=lambda: array("q"))
+    cluster: array[int] = field(default_factory=lambda: array("q"))
+    chance: array[float] = field(default_factory=lambda: array("d"))
+    slices: array[int] = field(default_factory=lambda: array("i"))
+
+
+@dataclass(slots=True)
+class Table:
+    """All answers of a run as columns.
+
+    labels: task -> its shared label space; by: `metadata.FIELD`s to slice by.
+    """
+
+    labels: Mapping[str, tuple[str, ...]]
+    by: tuple[str, ...] = ()
+    cells: dict[Cell, _Growing] = field(default_factory=dict)
+    _samples: dict[tuple[str, str], int] = field(default_factory=dict)
+    _slices: dict[tuple[str, ...], int] = field(default_factory=dict)
+    _ranked: np.ndarray[Any, Any] = field(default_factory=lambda: np.empty(0, np.int32))
+    _label_codes: dict[str, dict[str, int]] = field(default_factory=dict)
+
+    def add(self, prediction: Prediction) -> None:
+        """Add one answer."""
+        sample = prediction.sample
+        cell = Cell(prediction.task, prediction.model, prediction.prompt, prediction.condition, sample.kind)
+        column = self.cells.get(cell)
+        if column is None:
+            column = self.cells[cell] = _Growing()
+        codes = self._codes(cell)
+        number = self._samples.setdefault((cell.task, sample.id), len(self._samples))
+        column.sample.append(number)
+        column.variant.append(prediction.variant)
+        column.repeat.append(prediction.repeat)
+        column.status.append(status_code(prediction))
+        column.value.append(prediction.score.value)
+        column.target.append(codes.get(sample.target[0], -1) if sample.target else -1)
+        column.answer.append(-1 if prediction.score.answer is None else codes.get(prediction.score.answer, -1))
+        column.request.append(_request_code(prediction.request_key))
+        column.cluster.append(-1 if sample.cluster is None else _cluster_code(sample.cluster))
+        column.chance.append(chance_of(sample))
+        column.slices.append(self._slice(sample))
+
+    def _codes(self, cell: Cell) -> dict[str, int]:
+        if cell.kind != "choice":
+            return {}
+        codes = self._label_codes.get(cell.task)
+        if codes is None:
+            codes = self._label_codes[cell.task] = {label: code for code, label in enumerate(self.labels.get(cell.task, ()))}
+        return codes
+
+    def _slice(self, sample: Sample) -> int:
+        flags = sample.shown.flags
+        if not self.by and not flags:
+            return -1
+        values = (*(slice_value(sample, by) for by in self.by), *flags)
+        return self._slices.setdefault(values, len(self._slices))
+
+    def columns(self, cell: Cell) -> Columns:
+        """The finished columns of one cell.
+
+        Samples are numbered and ordered by id, so that no number depends on the order in which answers arrived.
+        """
+        growing = self.cells[cell]
+        made = {name: np.array(getattr(growing, name), dtype=kind) for name, kind in _KINDS.items()}
+        made["sample"] = self._ranks()[made["sample"]]
+        alone = made["cluster"] < 0
+        made["cluster"][alone] = -1 - made["sample"][alone]  # a cluster of its own, apart from the named ones
+        order = _order(made)
+        labels = self.labels.get(cell.task, ()) if cell.kind == "choice" else ()
+        return Columns(**{name: values[order] for name, values in made.items()}, labels=labels)
+
+    def _ranks(self) -> np.ndarray[Any, Any]:
+        """Number by arrival -> number by id."""
+        if len(self._ranked) != len(self._samples):
+            self._ranked = np.empty(len(self._samples), np.int32)
+            for rank, sample in enumerate(sorted(self._samples)):
+                self._ranked[self._samples[sample]] = rank
+        return self._ranked
+
+    def ids(self, task: str) -> list[str]:
+        """Sample ids of a task."""
+        return [sample_id for name, sample_id in self._samples if name == task]
+
+    def renumbered(self, columns: Columns, task: str, numbers: Mapping[str, int]) -> Columns:
+        """The columns of one task with samples numbered by `numbers` (id -> number), so that two tables can be paired."""
+        table = np.full(len(self._samples), -1, np.int32)
+        ranks = self._ranks()
+        for (name, sample_id), arrival in self._samples.items():
+            if name == task:
+                table[ranks[arrival]] = numbers[sample_id]
+        sample = table[columns.sample]
+        alone = columns.cluster < 0
+        return replace(columns, sample=sample, cluster=np.where(alone, -1 - sample.astype(np.int64), columns.cluster))
+
+    def slices(self, cell: Cell) -> Iterable[tuple[str, str, Columns]]:
+        """(field, value, columns) for every value of every `by` field, and for flags where there are any."""
+        growing = self.cells[cell]
+        numbers = {"sample": self._ranks()[np.array(growing.sample)]}
+        order = _order(numbers | {name: np.array(getattr(growing, name)) for name in ("variant", "repeat")})
+        code = np.array(growing.slices, dtype=np.int32)[order]
+        names = list(self._slices)
+        whole = self.columns(cell)
+        for place, by in enumerate(self.by):
+            yield from _split(whole, code, by, {number: values[place] for number, values in enumerate(names)})
+        flags = {number: ", ".join(values[len(self.by) :]) for number, values in enumerate(names)}
+        if any(flags[number] for number in set(code.tolist()) if number >= 0):
+            yield from _split(whole, code, "flag", {number: value or "none" for number, value in flags.items()} | {-1: "none"})
+
+
+def _split(whole: Columns, code: np.ndarray[Any, Any], by: str, values: Mapping[int, str]) -> Iterable[tuple[str, str, Columns]]:
+    groups: dict[str, list[int]] = {}
+    for number in sorted(set(code.tolist())):
+        if number in values:
+            groups.setdefault(values[number], []).append(number)
+    for value in sorted(groups):
+        yield by, value, whole.take(np.isin(code, groups[value]))
+
+
+_KINDS: Mapping[str, type] = {
+    "sample": np.int32,
+    "variant": np.int16,
+    "repeat": np.int16,
+    "status": np.uint8,
+    "value": np.float64,
+    "target": np.int32,
+    "answer": np.int32,
+    "request": np.int64,
+    "cluster": np.int64,
+    "chance": np.float64,
+}
+
+
+def _order(columns: Mapping[str, np.ndarray[Any, Any]]) -> np.ndarray[Any, Any]:
+    return np.lexsort((columns["repeat"], columns["variant"], columns["sample"]))
+
+
+def _cluster_code(cluster: str) -> int:
+    return int.from_bytes(hashlib.blake2b(cluster.encode("utf-8", "surrogatepass"), digest_size=7).digest())
+
+
+def _request_code(key: str) -> int:
+    return int(key[:15], 16) if key else -1

@@ -1,0 +1,43 @@
+"""Metrics: counts that add up over answers and a formula over their sum, with intervals."""
+
+from eyetest.metrics.classification import (
+    Accuracy,
+    BalancedAccuracy,
+    ClassRow,
+    MacroF1,
+    MacroPrecision,
+    MacroRecall,
+    ScoreRate,
+    SuccessRate,
+    confusion,
+    per_class,
+)
+from eyetest.metrics.columns import STATUSES, Columns, Counts, Metric, Pairs, Policy, Status, pair
+from eyetest.metrics.dependence import Difference, gap_rate, paired_difference
+from eyetest.metrics.estimate import bounds, estimate
+
+__all__ = [
+    "STATUSES",
+    "Accuracy",
+    "BalancedAccuracy",
+    "ClassRow",
+    "Columns",
+    "Counts",
+    "Difference",
+    "MacroF1",
+    "MacroPrecision",
+    "MacroRecall",
+    "Metric",
+    "Pairs",
+    "Policy",
+    "ScoreRate",
+    "Status",
+    "SuccessRate",
+    "bounds",
+    "confusion",
+    "estimate",
+    "gap_rate",
+    "pair",
+    "paired_difference",
+    "per_class",
+]

@@ -1,0 +1,194 @@
+"""What the picture adds, and how two models or conditions differ, sample by sample."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from eyetest.metrics.columns import Columns, Pairs, Policy, pair
+from eyetest.metrics.estimate import joined, signature, unscored, withheld
+from eyetest.stats import (
+    WITHHELD,
+    Cells,
+    Interval,
+    cluster_interval,
+    cluster_se_cr1,
+    degrees_of_freedom,
+    effective_groups,
+    gap_rate_bootstrap,
+    gap_rate_ci,
+    gap_rate_cluster_ci,
+    gap_rate_posterior,
+    mcnemar_exact,
+    newcombe,
+    paired_cells,
+    t_quantile,
+    t_tail,
+)
+from eyetest.stats import gap_rate as gap_rate_of
+from eyetest.types import Estimate
+
+SMALL = 5
+"""Below this count in a cell the delta method is not trusted (metrics of the second paper: cell bootstrap instead)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A paired difference and the test that it is zero."""
+
+    estimate: Estimate
+    """First minus second, in credit an answer."""
+    p: float
+    """Two-sided p-value; nan where the interval is withheld."""
+    test: str
+    """`mcnemar_exact` for independent answers of credit 0 or 1, else `t` or `cluster_t`."""
+    cells: Cells
+    """The paired table: first, then second."""
+
+
+def gap_rate(
+    with_: Columns,
+    without: Columns,
+    *,
+    level: float = 0.95,
+    seed: int,
+    resamples: int = 2000,
+    policy: Policy = "as_wrong",
+) -> Estimate:
+    """Gap Rate 1 - score rate without the picture / score rate with it, paired on samples (arXiv 2410.12329, eq. 2).
+
+    Log-ratio delta interval; bootstrap of the cells if one holds fewer than SMALL, or of the posterior of the cells where
+    resamples cannot vary; cluster-robust where answers go together. Value nan (0/0) or -inf (x/0) with a note where the
+    ratio is undefined: never average it.
+    """
+    pairs = pair(with_, without, policy)
+    x1, x0 = (float(side.mean()) if len(pairs) else math.nan for side in (pairs.first, pairs.second))
+    value = gap_rate_of(x0, x1)
+    note = _undefined_ratio(pairs, x1, x0) or withheld(pairs.n_distinct, _independent(pairs))
+    interval, method = (WITHHELD, "none") if note else _gap_interval(pairs, level, seed, resamples)
+    return _estimate("gap_rate", value, interval, method, note, pairs, (with_, without), policy, seed)
+
+
+def _undefined_ratio(pairs: Pairs, with_: float, without: float) -> str:
+    if not len(pairs):
+        return "undefined: no sample was answered with and without the picture"
+    if with_:
+        return ""
+    if without:
+        return "undefined (defined=false): right answers without the picture, none with it; never average it"
+    return "undefined: no right answer with the picture"
+
+
+def _gap_interval(pairs: Pairs, level: float, seed: int, resamples: int) -> tuple[Interval, str]:
+    """Interval of a defined gap rate and its name."""
+    cells, percent = paired_cells(pairs.first, pairs.second), f"{100 * level:g}"
+    clustered, binary = _clustered(pairs), _binary(pairs)
+    if not pairs.second.any() or np.array_equal(pairs.first, pairs.second):
+        # No resample can vary. A group counts as one answer: nothing shows how alike its answers are.
+        shrink = effective_groups(pairs.group) / len(pairs)
+        scaled = Cells(*(shrink * count for count in cells))
+        return gap_rate_posterior(scaled, level, resamples=resamples, seed=seed), f"posterior{percent}x{resamples}"
+    if binary and not clustered:
+        if min(cells) < SMALL:
+            return gap_rate_bootstrap(cells, level, resamples=resamples, seed=seed), f"bootstrap{percent}x{resamples}"
+        return gap_rate_ci(*cells, level)[1:], f"delta{percent}"
+    name = f"cluster_delta{percent}" if clustered else f"delta{percent}"
+    return gap_rate_cluster_ci(pairs.first, pairs.second, pairs.group, level)[1:], name
+
+
+def paired_difference(
+    first: Columns, second: Columns, *, level: float = 0.95, seed: int, policy: Policy = "as_wrong"
+) -> Difference:
+    """Mean credit of `first` minus `second`, paired on (sample, repeat), with its interval and test.
+
+    Independent answers of credit 0 or 1: Newcombe's paired interval and the exact McNemar test. Otherwise Student's t on
+    the cluster-robust standard error of the differences; 0/1 credit that goes together keeps Newcombe's form, on
+    counts divided by the design effect. seed: for the signature; nothing is drawn.
+    """
+    pairs = pair(first, second, policy)
+    cells = paired_cells(pairs.first, pairs.second)
+    note = "undefined: no sample was answered on both sides" if not len(pairs) else ""
+    value = float((pairs.first - pairs.second).mean()) if len(pairs) else math.nan
+    note = note or withheld(pairs.n_distinct, _independent(pairs))
+    interval, method = (WITHHELD, "none") if note else _difference_interval(pairs, cells, level)
+    p, test = (math.nan, "none") if note else _difference_test(pairs, cells)
+    made = _estimate("paired_difference", value, interval, method, note, pairs, (first, second), policy, seed)
+    return Difference(made, p, test, cells)
+
+
+def _difference_interval(pairs: Pairs, cells: Cells, level: float) -> tuple[Interval, str]:
+    percent = f"{100 * level:g}"
+    difference = pairs.first - pairs.second
+    if not _binary(pairs):
+        low, high = cluster_interval(difference, pairs.group, level)
+        return (max(-1.0, low), min(1.0, high)), f"cluster_t{percent}" if _clustered(pairs) else f"t{percent}"
+    if not _clustered(pairs):
+        return newcombe(cells, level), f"newcombe{percent}"
+    effect = _design_effect(pairs)
+    quantile = t_quantile(level, degrees_of_freedom(pairs.group))
+    return newcombe(Cells(*(count / effect for count in cells)), level, quantile=quantile), f"cluster_newcombe{percent}"
+
+
+def _design_effect(pairs: Pairs) -> float:
+    """Variance of the mean difference over that of independent answers, at least 1.
+
+    Where all differences are equal nothing shows it: then a group counts as one answer.
+    """
+    difference = pairs.first - pairs.second
+    independent = float(difference.var()) / len(pairs)
+    if independent == 0:
+        return len(pairs) / effective_groups(pairs.group)
+    return max(1.0, cluster_se_cr1(difference, pairs.group) ** 2 / independent)
+
+
+def _difference_test(pairs: Pairs, cells: Cells) -> tuple[float, str]:
+    if _binary(pairs) and not _clustered(pairs):
+        return mcnemar_exact(round(cells.n10), round(cells.n01)), "mcnemar_exact"
+    difference = pairs.first - pairs.second
+    name = "cluster_t" if _clustered(pairs) else "t"
+    se = cluster_se_cr1(difference, pairs.group)
+    if se == 0:
+        # Every group differs by the same: t is infinite, so the exact sign test over groups stands in.
+        return (1.0 if difference.mean() == 0 else 2.0 ** (1 - _independent(pairs))), name
+    return t_tail(abs(float(difference.mean())) / se, degrees_of_freedom(pairs.group)), name
+
+
+def _binary(pairs: Pairs) -> bool:
+    return bool(np.isin(pairs.first, (0.0, 1.0)).all() and np.isin(pairs.second, (0.0, 1.0)).all())
+
+
+def _independent(pairs: Pairs) -> int:
+    return len(np.unique(pairs.group))
+
+
+def _clustered(pairs: Pairs) -> bool:
+    return _independent(pairs) < len(pairs)
+
+
+def _estimate(
+    name: str,
+    value: float,
+    interval: Interval,
+    method: str,
+    note: str,
+    pairs: Pairs,
+    sides: tuple[Columns, Columns],
+    policy: Policy,
+    seed: int,
+) -> Estimate:
+    alone = f"{pairs.n_single} answers without a partner" if pairs.n_single else ""
+    return Estimate(
+        metric=name,
+        value=value,
+        low=interval[0],
+        high=interval[1],
+        n=len(pairs),
+        n_distinct=pairs.n_distinct,
+        n_unparsed=pairs.n_unparsed,
+        n_refused=pairs.n_refused,
+        n_failed=pairs.n_failed,
+        signature=signature(name, policy, method, seed),
+        note=joined(note, alone, unscored(*sides)),
+    )

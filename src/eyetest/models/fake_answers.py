@@ -1,0 +1,108 @@
+"""What the fake server answers: a constant, a script, or a letter drawn from those that the prompt offers."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import orjson
+
+from eyetest.errors import DataError, unknown
+
+Body = Mapping[str, Any]
+"""A request body as parsed JSON."""
+Answer = Callable[[Body, int], str | Mapping[str, Any]]
+"""(body, attempt from 0) -> the completion, or fields that replace those of the reply (`choices`, `usage`, ...)."""
+
+ANSWERS = ("constant", "phantom", "scripted")
+OFFERED = re.compile(r"^\s*\(?([A-Z])[.):]\s", re.MULTILINE)
+"""An option in a prompt: `A. `, `(A) `, `A: ` at the start of a line."""
+
+
+def last_user_text(body: Body) -> str:
+    """The texts of the last user message, joined by newlines; empty if there is none."""
+    for message in reversed(body.get("messages", [])):
+        if message.get("role") == "user":
+            content = message.get("content")
+            if isinstance(content, str):
+                return content
+            return "\n".join(part.get("text", "") for part in content or () if part.get("type") == "text")
+    return ""
+
+
+class Unanswered(Exception):
+    """The answering function has no answer for this body: HTTP 422 with this text."""
+
+
+def scripted(file: Path) -> Answer:
+    """Completions from a JSON Lines file. A digest that fits answers, else the first match that does, else HTTP 422.
+
+    A line is `{"match": SUBSTRING of the last user text, "completion": TEXT}` or
+    `{"sha256": hex digest of that text in UTF-8, "completion": TEXT}`. Raises DataError naming file and line.
+    """
+    by_digest, by_match = _read_script(file)
+    return from_mapping(by_match, by_digest, where=str(file))
+
+
+def from_mapping(by_match: Mapping[str, str], by_digest: Mapping[str, str] | None = None, where: str = "the mapping") -> Answer:
+    """Completions by substring of the last user text, or first by its sha256."""
+
+    def answer(body: Body, _attempt: int) -> str:
+        text = last_user_text(body)
+        found = by_digest.get(hashlib.sha256(text.encode()).hexdigest()) if by_digest else None
+        if found is None:
+            found = next((completion for match, completion in by_match.items() if match in text), None)
+        if found is None:
+            raise Unanswered(f"no line of {where} fits {text[:80]!r}")
+        return found
+
+    return answer
+
+
+def _read_script(file: Path) -> tuple[dict[str, str], dict[str, str]]:
+    """digest -> completion and substring -> completion, each with the first line of a key winning."""
+    tables: dict[str, dict[str, str]] = {"sha256": {}, "match": {}}
+    try:
+        lines = file.read_bytes().splitlines()
+    except OSError as error:
+        raise DataError(f"fake server: cannot read {file}: {error.strerror}. Give scripted:FILE.jsonl.") from error
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        try:
+            row = orjson.loads(line)
+            kind = "sha256" if "sha256" in row else "match"
+            sought, completion = row[kind], row["completion"]
+        except (ValueError, LookupError, TypeError):
+            sought = completion = None
+        if not (isinstance(sought, str) and isinstance(completion, str)):
+            raise DataError(f'{file}:{number}: expected {{"match": TEXT, "completion": TEXT}}, or "sha256" in place of "match".')
+        tables[kind].setdefault(sought.lower() if kind == "sha256" else sought, completion)
+    return tables["sha256"], tables["match"]
+
+
+def phantom(seed: int) -> Answer:
+    """One of the letters that the prompt offers, drawn by (seed, prompt); `unknown` where it offers none."""
+
+    def answer(body: Body, _attempt: int) -> str:
+        text = last_user_text(body)
+        offered = OFFERED.findall(text)
+        return Random(f"{seed}:{text}").choice(offered) if offered else "unknown"
+
+    return answer
+
+
+def answer_of(spec: str, seed: int) -> Answer:
+    """The answering function that `constant:TEXT`, `phantom` or `scripted:FILE` names. Raises UsageError, DataError."""
+    kind, _, argument = spec.partition(":")
+    if kind == "constant":
+        return lambda _body, _attempt: argument
+    if kind == "phantom":
+        return phantom(seed)
+    if kind == "scripted":
+        return scripted(Path(argument))
+    raise unknown("answers", kind, ANSWERS, "fake server")

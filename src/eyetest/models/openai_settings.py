@@ -1,0 +1,121 @@
+"""What `openai:NAME,...`, the run file and the environment say about one OpenAI-compatible server."""
+
+from __future__ import annotations
+
+import contextlib
+import ipaddress
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
+
+from eyetest.errors import ModelError, UsageError
+from eyetest.registry import split_spec, typed
+
+OPTIONS: Mapping[str, type] = {
+    "base_url": str,
+    "api_key_env": str,
+    "concurrency": int,
+    "timeout": float,
+    "retries": int,
+    "max_side": int,
+    "min_attempt_timeout": float,
+}
+"""Options of the spec and of the run file."""
+
+DEFAULT_URL = "https://api.openai.com/v1"
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What the spec, the run file and the environment say. Holds no key."""
+
+    model: str
+    """Name the server knows."""
+    base_url: str = DEFAULT_URL
+    """Everything before `/chat/completions`; no user name, password, query or fragment."""
+    api_key_env: str = "OPENAI_API_KEY"
+    """Environment variable that holds the key."""
+    concurrency: int = 32
+    """Most requests in flight."""
+    timeout: float = 300.0
+    """Seconds from the first attempt of a request to giving it up, waits and retries included."""
+    retries: int = 6
+    """Attempts after the first."""
+    max_side: int | None = None
+    """Pictures are downscaled to this longer side, in pixels; None leaves them alone."""
+    min_attempt_timeout: float = 5.0
+    """Floor of the adaptive attempt time-out in seconds."""
+
+    @property
+    def url(self) -> str:
+        """Where requests go."""
+        return f"{self.base_url}/chat/completions"
+
+    @property
+    def local(self) -> bool:
+        """Whether the server is on this machine: then no key is needed and no proxy is used."""
+        host = urlsplit(self.base_url).hostname or ""
+        with contextlib.suppress(ValueError):
+            address = ipaddress.ip_address(host)
+            return address.is_loopback or address.is_unspecified
+        return host == "localhost" or host.endswith(".localhost")
+
+    @property
+    def proxy(self) -> str | None:
+        """The proxy that the environment names for this server. Asked once: aiohttp's own look-up takes two threads a request."""
+        parts = urlsplit(self.base_url)
+        if self.local or proxy_bypass(parts.hostname or ""):
+            return None
+        return getproxies().get(parts.scheme)
+
+
+def read_settings(argument: str, options: Mapping[str, str]) -> Settings:
+    """Settings from the spec `NAME[,option=value,...]` and the run file's options; the spec wins. Raises UsageError."""
+    name, in_spec = split_spec(argument, OPTIONS, what="model openai")
+    chosen = {key: typed(key, str(value), OPTIONS, what="model openai") for key, value in options.items()} | in_spec
+    if not name.strip():
+        raise UsageError("model openai: the model's name is missing. Write openai:NAME, e.g. openai:gpt-4o-mini.")
+    chosen["base_url"] = (chosen.get("base_url") or os.environ.get("OPENAI_BASE_URL") or DEFAULT_URL).rstrip("/")
+    settings = Settings(model=name.strip(), **chosen)
+    _check(settings)
+    return settings
+
+
+def _check(settings: Settings) -> None:
+    """Raise UsageError on a value out of range. Repeats no value that could be a secret."""
+    parts = urlsplit(settings.base_url)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise UsageError("model openai: base_url must look like https://host[:port]/path, e.g. http://localhost:8000/v1.")
+    if "@" in parts.netloc or parts.query or parts.fragment:
+        raise UsageError(
+            f"model openai: base_url for {parts.hostname} holds a user name, a password, a query or a fragment. "
+            f"Write http(s)://host[:port]/path only; the key goes into the environment variable {settings.api_key_env}."
+        )
+    least = {"concurrency": 1, "retries": 0, "max_side": 1}
+    for option, minimum in least.items():
+        value = getattr(settings, option)
+        if value is not None and value < minimum:
+            raise UsageError(f"model openai: {option}={value} is too small; expected {minimum} or more.")
+    for option in ("timeout", "min_attempt_timeout"):
+        if not getattr(settings, option) > 0:
+            raise UsageError(f"model openai: {option}={getattr(settings, option)} is not a number of seconds above 0.")
+
+
+def read_key(settings: Settings) -> str | None:
+    """The key from the environment; None for a local server without one."""
+    if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", settings.api_key_env):
+        raise UsageError("model openai: api_key_env takes the name of an environment variable, not the key itself.")
+    key = os.environ.get(settings.api_key_env, "").strip()
+    if not (key.isascii() and key.isprintable()):
+        raise UsageError(
+            f"model openai: the key in {settings.api_key_env} holds a character that no HTTP header may hold. Copy the key again."
+        )
+    if not key and not settings.local:
+        raise ModelError(
+            f"openai:{settings.model} at {settings.base_url} needs a key, and the environment variable {settings.api_key_env} "
+            f"is not set. Set it (to any text if the server takes no key), or name another with api_key_env=NAME."
+        )
+    return key or None

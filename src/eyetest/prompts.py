@@ -1,0 +1,130 @@
+"""Prompts: the only place, beside the choice scorer, where option letters exist.
+
+A template is jinja2 text for the user's turn. It is given `question`, `context`, `options` (each with `.letter` and
+`.text`), `pictures` (how many are shown) and `metadata`. An unknown name in a template is an error, not an empty string.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from typing import NamedTuple
+
+import jinja2
+
+from eyetest.errors import UsageError
+from eyetest.types import Kind, Message, Sample
+
+ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+
+@cache
+def letters(n: int) -> tuple[str, ...]:
+    """The letters of n options: A ... Z, then AA, AB, ..."""
+    singles = tuple(ALPHABET)
+    if n <= len(singles):
+        return singles[:n]
+    return (singles + tuple(first + second for first in ALPHABET for second in ALPHABET))[:n]
+
+
+class Option(NamedTuple):
+    """One option as a template sees it."""
+
+    letter: str
+    text: str
+
+
+_QUESTION = "{% if context %}{{ context }}\n\n{% endif %}{% if question %}{{ question }}\n{% endif %}"
+
+DEFAULT_TEMPLATES: Mapping[Kind, str] = {
+    "choice": _QUESTION
+    + "{% for option in options %}{{ option.letter }}. {{ option.text }}\n{% endfor %}"
+    + "Answer with the letter of the right option.",
+    "labels": _QUESTION
+    + "Labels: {{ options | map(attribute='text') | join(', ') }}\nAnswer with every label that fits, separated by commas.",
+    "text": _QUESTION + "Answer with a word or a short phrase.",
+    "transcription": _QUESTION + "Answer with the text exactly as it is written.",
+    "description": _QUESTION.removesuffix("\n{% endif %}") + "{% endif %}",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """How a sample is put to a model."""
+
+    name: str = "default"
+    """Named in the grid, in results and in the journal."""
+    templates: Mapping[Kind, str] | None = None
+    """Template of the user's turn for each kind; kinds left out use the default."""
+    system: str | None = None
+    """System message, the same for every sample."""
+    examples: tuple[Sample, ...] = ()
+    """Few-shot examples, rendered like the sample itself and followed by their right answer."""
+    lettered: bool = True
+    """Whether the choice template shows letters (examples are then answered with the letter)."""
+
+    def template(self, kind: Kind) -> str:
+        """Template text for a kind."""
+        return (self.templates or {}).get(kind) or DEFAULT_TEMPLATES[kind]
+
+
+_ENVIRONMENT = jinja2.Environment(undefined=jinja2.StrictUndefined, autoescape=False, keep_trailing_newline=False)  # noqa: S701 (plain text)
+
+
+@lru_cache(maxsize=256)
+def _compiled(template: str, where: str) -> jinja2.Template:
+    try:
+        return _ENVIRONMENT.from_string(template)
+    except jinja2.TemplateSyntaxError as error:
+        raise UsageError(
+            f"{where}, line {error.lineno}: {error.message}. Templates are jinja2 text; see docs/concepts.md."
+        ) from None
+
+
+@lru_cache(maxsize=4096)
+def _options(choices: tuple[str, ...]) -> tuple[Option, ...]:
+    return tuple(map(Option, letters(len(choices)), choices))
+
+
+def _text(prompt: Prompt, sample: Sample) -> str:
+    where = f"Prompt {prompt.name!r}, template {sample.kind!r}"
+    try:
+        return (
+            _compiled(prompt.template(sample.kind), where)
+            .render(
+                question=sample.question,
+                context=sample.context,
+                options=_options(sample.choices),
+                pictures=len(sample.images),
+                metadata=sample.metadata,
+            )
+            .strip()
+        )
+    except jinja2.UndefinedError as error:
+        raise UsageError(
+            f"{where}, sample {sample.id!r}: {error.message}. A template may use question, context, options, pictures, metadata."
+        ) from None
+    except (jinja2.TemplateRuntimeError, TypeError, ValueError, ZeroDivisionError) as error:
+        raise UsageError(f"{where}, sample {sample.id!r}: the template fails: {error}.") from None
+
+
+def _answer(prompt: Prompt, sample: Sample) -> str:
+    if sample.kind == "choice" and prompt.lettered:
+        return letters(len(sample.choices))[sample.choices.index(sample.target[0])]
+    return ", ".join(sample.target) if sample.kind == "labels" else sample.target[0]
+
+
+def render(prompt: Prompt, sample: Sample) -> tuple[Message, ...]:
+    """The conversation that asks `sample`: system, examples, then the sample's pictures followed by its text.
+
+    Raises UsageError when the template is wrong or uses a name that it is not given.
+    """
+    turns: list[Message] = []
+    if prompt.system:
+        turns.append(Message("system", (prompt.system,)))
+    for example in prompt.examples:
+        turns.append(Message("user", (*example.images, _text(prompt, example))))
+        turns.append(Message("assistant", (_answer(prompt, example),)))
+    turns.append(Message("user", (*sample.images, _text(prompt, sample))))
+    return tuple(turns)

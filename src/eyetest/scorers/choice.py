@@ -1,0 +1,436 @@
+"""Reads which option a completion chooses. Never guesses: what is not said is `unparsed`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from eyetest.errors import DataError
+from eyetest.scorers.clean import visible
+from eyetest.scorers.declared import cues
+from eyetest.scorers.options import Mention, Options, compile_options, fold
+from eyetest.scorers.polarity import SENTENCE_END, clause, polarity, sentence
+from eyetest.scorers.refusals import find_refusal
+from eyetest.types import Sample, Score
+
+END = r"(?=\s*(?:$|\n))"
+LETTER = re.compile(
+    r"""[\s"'`]*(?P<named>(?:option|choice|letter|answer|选项)\s*:?\s*)?(?P<open>[(\[{"']?)\s*(?P<letter>[A-Za-z]{1,2})(?![A-Za-z0-9'])\s?(?P<close>[)\]}"']?)"""
+    r"(?P<dot>[.):]?)",
+    re.I,
+)
+CONNECTIVE = re.compile(
+    r"\s*(?:,|;|-|–|—|\(|\bbecause\b|\bsince\b|\bas\b|\bdue\b|\bgiven\b|\bbased\b|\bwhich\b|\bfor\b|\bwith\b|\bis (?:the )?(?:correct|right|best|answer)\b)",
+    re.I,
+)
+ANOTHER_LETTER = re.compile(
+    r"\s*(?:,\s*)?(?:\b(?:and|or|und|oder|y|o|ou|et)\b|[&/,+、和或])\s*(?:both |option |choice )?[(\[]?(?P<letter>[A-Za-z]{1,2})[)\]]?(?![A-Za-z0-9'])"
+    r"(?!\.? +(?:is|are|was|were|would|can|does|do|has|think|believe)\b)"
+)
+OR_TEXT = re.compile(r"[\s\"')]*(?:,\s*)?(?:\b(?:and|or|as well as)\b|[&/])\s*(?:also |possibly |perhaps |maybe |\")?", re.I)
+FILLER = re.compile(
+    r"[\s\"'(:\-–—=>]*(?:(?:that|it is|it's|this is|it|is|he is|she is|likely|most likely|probably|clearly|definitely|indeed|about|as|for|with|"
+    r"(?:the|this) (?:image|picture|photo|meme|answer|animal|object|person) (?:is|shows|depicts|contains)|labell?ed|called|yes,|no,)\b[\s\"':,]*)*",
+    re.I,
+)
+NEGATED_HEAD = re.compile(
+    r"[\s\"'(:]*(?:(?:definitely|certainly|clearly|probably|likely) )?(?:not|never|neither|n't|none of)\b", re.I
+)
+INSTEAD = re.compile(r"\b(?:but|rather|instead)\b[\s:,]*(?:rather |instead |is |it is |it's )?", re.I)
+NAMED_LETTER = re.compile(
+    r"(?:\b(?:option|choice|letter|answer)\s+|选项\s*)[(\[]?([A-Z]{1,2})[)\]]?(?![A-Za-z0-9'])|(?<!\w)[(\[]([A-Za-z]{1,2})[)\]]",
+    re.I,
+)
+NAMED_LETTER_HINTS = ("(", "[", "ption", "hoice", "etter", "nswer", "选项", "PTION", "HOICE", "ETTER", "NSWER")
+LINE_LETTER = re.compile(r"""["'(\[]*([A-Za-z]{1,2})["')\].:]*\Z""")
+AFFIRMED = re.compile(
+    r"[)\]\"'.]* ?(?:is|seems|would be|looks|appears|must be)(?: to be)?(?: (?:the|most|definitely|clearly|therefore|thus|likely|only|indeed|also))* "
+    r"(?:correct|right|best|answer|true|accurate|appropriate|most appropriate|most likely answer)\b",
+    re.I,
+)
+BARE_LETTER = re.compile(r"(?<![A-Za-z0-9'])[(\[]?([A-Z])(?=[)\]]? (?:is|seems|would be|looks|appears|must be)\b)")
+LAST_LETTER = re.compile(r"(?<=[^\W_]{2})[.!?:]\s+[(\[\"']?([A-Z])[)\]\"']?\.?\s*\Z")
+LISTED = re.compile(r"(?:^|(?<=[\s,;]))[(\[]?([A-Z])[)\].:](?=\s)")
+YES_NO = re.compile(r"[\s\"']*(?P<word>yes|no|yeah|yep|nope)(?:(?=\s*(?:$|[.,;:!\n\"'—–-]))|(?P<bare>(?=\s)))", re.I)
+AFTER_NO = re.compile(r"\s(?:it|there|this|that|the|they|he|she|i|we|these|those|not)\b", re.I)
+SOFT = re.compile(
+    r"\b(?:(?:it|this|that|(?:the|this) (?:[\w']+ ){1,4}?)(?: \w+)? ?(?:appears? to be|seems? to be|seems? like|looks? like|(?:is|'s)(?: most)? (?:likely|probably)|"
+    r"might be|may be|could be)|i(?:'d| would)? (?:guess|assume|think|believe|suspect))\b",
+    re.I,
+)
+LETTER_AFTER = re.compile(r"[\s\"']*[(\[]([A-Za-z]{1,2})[)\]]")
+BESIDE = re.compile(r"[\s\"'(,:\-–—]*(?:(?:it is|it's|which is|this is|is)\b)?[\s\"'(]*", re.I)
+FIRST_SENTENCE = re.compile(r"(?:it|this|that)(?: is|'s| was)\s+", re.I)
+CORRECTION = re.compile(r"\b(?:wait|actually|correction|on second thought|hmm|or maybe)\b", re.I)
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What one place of a completion says."""
+
+    text: str | None
+    """The option's text, None if the place speaks of options but chooses none."""
+    rule: str
+    """Why."""
+
+
+Unread = Reading(None, "no_option_found")
+TWO = Reading(None, "two_options_named")
+
+
+@dataclass(frozen=True, slots=True)
+class ChoiceScorer:
+    """Reads one choice, by letter or by text, and compares its text with the target.
+
+    letters: whether letter i stands for choice i (False where the prompt shows options without letters).
+    Value 1 if the text read is in `Sample.target`. Completions over 20,000 characters are read at both ends only.
+    """
+
+    letters: bool = True
+    signature: str = field(init=False, default="")
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "signature", f"choice(letters={str(self.letters).lower()})")
+
+    def __call__(self, sample: Sample, text: str) -> Score:
+        """Score one completion. Raises DataError if the sample has no choices."""
+        if not sample.choices:
+            raise DataError(
+                f"Sample {sample.id!r} has no choices, so no choice can be read. Give it choices or score it as kind 'text'."
+            )
+        options = compile_options(sample.choices, self.letters)
+        stripped = text.strip()
+        choice = options.verbatim.get(stripped)
+        if choice is not None:
+            rule = "option_text" if choice == stripped else "letter_alone"
+            return Score("scored", float(choice in sample.target), choice, rule=rule)
+        reading = read(options, visible(text, sample.question))
+        if reading.rule == "refusal_phrase":
+            return Score("refused", rule=reading.rule)
+        if reading.text is None:
+            return Score("unparsed", rule=reading.rule)
+        return Score("scored", float(reading.text in sample.target), reading.text, rule=reading.rule)
+
+
+def read(options: Options, text: str) -> Reading:
+    """What `text` chooses. text: as `clean.visible` leaves it.
+
+    The whole text, then its last declaration, then its opening (letter, yes / no, short sentence), then any refusal,
+    then every option that it names.
+    """
+    if not text:
+        return Reading(None, "empty")
+    whole = _whole(options, text)
+    if whole:
+        return whole
+    declared = _declared(options, text)
+    if declared:
+        return declared
+    opening = _opening(options, text)
+    if opening:
+        return opening
+    refused = _refused(options, text)
+    if refused:
+        return refused
+    return _named(options, text)
+
+
+def _whole(options: Options, text: str) -> Reading | None:
+    """A completion that is nothing but an option or a letter."""
+    if len(text) > options.longest + 40:
+        return None
+    key = fold(text)
+    if key.upper() in options.clashing:
+        return Reading(None, "letter_or_text")
+    if key in options.exact:
+        return Reading(options.exact[key], "option_text")
+    alone = LINE_LETTER.match(text) if len(text) < 12 else None
+    if alone and alone[1].upper() in options.letters:
+        return Reading(options.letters[alone[1].upper()], "letter_alone")
+    return None
+
+
+def _declared(options: Options, text: str) -> Reading | None:
+    """The last declaration that says anything about the options."""
+    found: list[tuple[int, Reading]] = []
+    for cue in cues(text):
+        reading = _after_cue(options, text, cue.at, strict=cue.strict)
+        if reading:
+            found.append((cue.at, reading))
+    found += _affirmed(options, text)
+    found += _letter_lines(options, text)
+    if not found:
+        return None
+    return max(found, key=lambda pair: pair[0])[1]
+
+
+def _after_cue(options: Options, text: str, at: int, *, strict: bool) -> Reading | None:
+    """What follows a cue; None if it says nothing about the options."""
+    if NEGATED_HEAD.match(text, at):
+        direct = options.at(text, at + len(text[at : at + 20]) - len(text[at : at + 20].lstrip(" \n\"'(:")))
+        if direct:
+            return Reading(direct.text, "declared_answer")
+        end = sentence(text, at, at)[1]
+        turn = INSTEAD.search(text, at, end)
+        if turn:
+            return _after_cue(options, text, turn.end(), strict=strict)
+        return None if strict else _resolved(options, text, at, end) or Reading(None, "negated_option")
+    start = _skip(text, at)
+    direct = options.at(text, start) or options.at(text, _past(FILLER, text, at))
+    if direct:
+        return _with_neighbours(options, text, direct)
+    letter = letter_at(options, text, start, declared=True)
+    if letter:
+        return letter
+    if strict:
+        return None
+    answer = _yes_no(options, text, start)
+    if answer:
+        return answer
+    end = sentence(text, start, start)[1]
+    return _resolved(options, text, start, end)
+
+
+def _skip(text: str, at: int) -> int:
+    """Past white space, dashes and colons (a line break after the cue included)."""
+    while at < len(text) and text[at] in " \n:\"'=-–—>":
+        at += 1
+    return at
+
+
+def _past(pattern: re.Pattern[str], text: str, at: int) -> int:
+    """Where `pattern` ends if it matches at `at`, else `at`."""
+    found = pattern.match(text, at)
+    return found.end() if found else at
+
+
+def _with_neighbours(options: Options, text: str, mention: Mention) -> Reading:
+    """An option text right after a cue, unless a second option is joined to it or a letter contradicts it."""
+    joint = OR_TEXT.match(text, mention.end)
+    if joint:
+        other = options.at(text, joint.end())
+        if other and other.text != mention.text and polarity(text, other.start, other.end) == "asserted":
+            return TWO
+    letter = LETTER_AFTER.match(text, mention.end)
+    if letter and options.letters.get(letter[1].upper(), mention.text) != mention.text:
+        return Reading(None, "letter_and_text_disagree")
+    return Reading(mention.text, "declared_answer")
+
+
+def letter_at(options: Options, text: str, at: int, *, declared: bool) -> Reading | None:
+    """The option letter that stands at `at`, checked against a second letter and against the text beside it.
+
+    declared: after a cue, where a bare capital before any word is a letter ("the answer is B Paris").
+    """
+    found = LETTER.match(text, at)
+    if not found or found["letter"].upper() not in options.letters:
+        return None
+    name = found["letter"].upper()
+    choice = options.letters[name]
+    beside = _beside(options, text, found.end(), label=found["dot"] != "." or not declared)
+    if not _is_letter(options, text, found, declared=declared, agrees=beside == choice):
+        return None
+    other = ANOTHER_LETTER.match(text, found.end("close"))
+    if other and other["letter"].isupper() and options.letters.get(other["letter"].upper(), choice) != choice:
+        return TWO
+    if beside is not None and beside != choice:
+        return Reading(None, "letter_and_text_disagree")
+    if name in options.clashing and beside is None:
+        return Reading(None, "letter_or_text")
+    return Reading(choice, "declared_answer" if declared else "letter_first")
+
+
+def _is_letter(options: Options, text: str, found: re.Match[str], *, declared: bool, agrees: bool) -> bool:
+    """Whether the character found is meant as a letter and not as a word (`a`, `I`) or the start of a sentence."""
+    if found["named"] or (found["open"] and found["close"]) or found["dot"]:
+        return True
+    rest = text[found.end() : found.end() + 2]
+    if not rest.strip() or rest.startswith("\n") or rest[0] in "。，":
+        return True
+    if found["letter"].islower() or (found["letter"] == "I" and rest[0] in ",;'"):
+        return False
+    if (agrees and found["letter"] not in ("A", "I")) or CONNECTIVE.match(text, found.end()) or ANOTHER_LETTER.match(text, found.end()):
+        return True
+    return declared and (found["letter"] not in ("A", "I") or not rest[0].isspace())
+
+
+def _beside(options: Options, text: str, at: int, *, label: bool) -> str | None:
+    """The option text that stands right beside a letter: `B. Paris`, `B (Paris)`, `B: it is Paris`.
+
+    label: the letter labels what follows, so a text that goes on as a sentence counts too.
+    """
+    start = _skip(text, at)
+    if "\n" in text[at:start]:
+        return None
+    line = options.exact.get(fold(text[start : start + options.longest + 8].partition("\n")[0]))
+    if line is not None:
+        return line
+    mention = options.at(text, start) or options.at(
+        text, re.compile(r"[\s\"'(,:\-–—]*(?:(?:it is|it's|which is|this is|is)\b)?[\s\"'(]*").match(text, at).end()
+    )  # type: ignore[union-attr]
+    if mention is None:
+        return None
+    follows = text[mention.end : mention.end + 1]
+    if label or not follows or follows in ".,;:!?)\n\"'":
+        return mention.text
+    return None
+
+
+def _affirmed(options: Options, text: str) -> Iterator[tuple[int, Reading]]:
+    """`B is correct`, `Paris is the right answer`."""
+    if not any(word in text for word in ("correct", "right", "best", "answer", "true", "accurate", "appropriate")):
+        return
+    for found in BARE_LETTER.finditer(text):
+        choice = options.letters.get(found[1])
+        if (
+            choice is not None
+            and AFFIRMED.match(text, found.end(1))
+            and polarity(text, found.start(), found.end(1)) == "asserted"
+        ):
+            yield found.start(), Reading(choice, "declared_answer")
+    for mention in options.mentions(text):
+        if AFFIRMED.match(text, mention.end) and polarity(text, mention.start, mention.end) == "asserted":
+            yield mention.start, Reading(mention.text, "declared_answer")
+
+
+def _letter_lines(options: Options, text: str) -> Iterator[tuple[int, Reading]]:
+    """A letter alone on the first or last line, or alone as the last sentence. Different first and last letters choose nothing."""
+    if not options.letters:
+        return
+    first_line, _, rest = text.partition("\n")
+    last_line = rest.rpartition("\n")[2]
+    first, last = LINE_LETTER.match(first_line.strip()), LINE_LETTER.match(last_line.strip())
+    ends = [found[1].upper() for found in (first, last) if found and found[1].upper() in options.letters]
+    if len(set(ends)) > 1:
+        yield len(text), TWO
+    elif last and ends and last[1].upper() == ends[-1]:
+        yield len(text), _letter_reading(options, ends[-1], "letter_alone")
+    elif ends:
+        yield 0, _letter_reading(options, ends[0], "letter_alone")
+    else:
+        final = LAST_LETTER.search(text, max(0, len(text) - 40))
+        if final and final[1] in options.letters and not _enumerates(options, text):
+            yield final.start(), _letter_reading(options, final[1], "letter_last")
+
+
+def _letter_reading(options: Options, name: str, rule: str) -> Reading:
+    return Reading(None, "letter_or_text") if name in options.clashing else Reading(options.letters[name], rule)
+
+
+def _enumerates(options: Options, text: str) -> bool:
+    """Whether the completion lists options back: two or more labelled letters on its first line or at the start of its first two lines."""
+    lines = [line for line in text.split("\n", 8)[:8] if line.strip()]
+    first = {name for name in LISTED.findall(lines[0]) if name in options.letters}
+    second = {name for name in LISTED.findall(lines[1][:4]) if name in options.letters} if len(lines) > 1 else set()
+    return len(first | second) > 1
+
+
+def _opening(options: Options, text: str) -> Reading | None:
+    """How the completion begins: a letter with or without its text, yes / no, a first sentence that is an option."""
+    if _enumerates(options, text):
+        return None
+    letter = letter_at(options, text, 0, declared=False)
+    if letter:
+        return letter
+    answer = _yes_no(options, text, 0)
+    if answer:
+        return answer
+    end = SENTENCE_END.search(text)
+    if end is None:
+        return None
+    start = FIRST_SENTENCE.match(text)
+    key = fold(text[start.end() if start else 0 : end.start()])
+    if key not in options.exact or end[0] in "?？" or key.upper() in options.letters:
+        return None
+    choice = options.exact[key]
+    others = {m.text for m in options.mentions(text, end.end()) if polarity(text, m.start, m.end) == "asserted"} - {choice}
+    return TWO if others and CORRECTION.search(text, end.end()) else Reading(choice, "first_sentence")
+
+
+def _yes_no(options: Options, text: str, at: int) -> Reading | None:
+    """A leading yes or no, where the options are, or amount to, yes and no; None if it is no answer here."""
+    found = YES_NO.match(text, at) if options.yes_no else None
+    if not found:
+        return None
+    word = "yes" if found["word"].lower().startswith("y") else "no"
+    if word not in options.yes_no or (word == "no" and found["bare"] is not None and not AFTER_NO.match(text, found.end())):
+        return None
+    if re.match(r"[\s,]*(?:and|or|/)\s*(?:yes|no)\b", text[found.end() : found.end() + 20], re.I):
+        return TWO
+    choice = options.yes_no[word]
+    if fold(choice) == word:
+        return Reading(choice, "yes_no")
+    end = sentence(text, found.end(), found.end())[1]
+    rest = _resolved(options, text, found.end(), end)
+    if rest and rest.text is not None and rest.text != choice:
+        return Reading(None, "yes_no_and_text_disagree")
+    return Reading(choice, "yes_no_of_label")
+
+
+def _refused(options: Options, text: str) -> Reading | None:
+    """A refusal, unless an option is named before it, within it, or as a guess after it."""
+    found = find_refusal(text)
+    if not found:
+        return None
+    for mention in options.mentions(text, 0, min(len(text), found.end() + 80)):
+        inside = mention.start < found.end() and mention.end > found.start()
+        if inside and len(mention.text) >= 8:
+            return None
+        if (
+            mention.end <= sentence(text, found.start(), found.end())[0]
+            and polarity(text, mention.start, mention.end) == "asserted"
+        ):
+            return None
+    guess = SOFT.search(text, found.end())
+    if guess:
+        reading = _resolved(options, text, guess.end(), sentence(text, guess.end(), guess.end())[1])
+        if reading:
+            return reading
+    return Reading(None, "refusal_phrase")
+
+
+def _resolved(options: Options, text: str, start: int, end: int) -> Reading | None:
+    """The one option that `text[start:end]` asserts, by text or by letter; None if it names none."""
+    texts: dict[str, str] = {}
+    denied = False
+    for mention in options.mentions(text, start, end):
+        said = polarity(text, mention.start, mention.end)
+        if said == "asserted":
+            texts.setdefault(mention.text, "option_named")
+        elif said == "denied":
+            denied = True
+            if mention.text in options.opposite:
+                texts.setdefault(options.opposite[mention.text], "negation_of_label")
+    letters = dict.fromkeys(_named_letters(options, text, start, end), "letter_named")
+    if len(texts) == 1 and len(letters) == 1 and texts.keys() != letters.keys():
+        return Reading(None, "letter_and_text_disagree")
+    found = letters | texts
+    if len(found) > 1:
+        return TWO
+    for choice, rule in found.items():
+        return Reading(choice, rule)
+    return Reading(None, "negated_option") if denied else None
+
+
+def _named_letters(options: Options, text: str, start: int, end: int) -> Iterator[str]:
+    """Options asserted as `option B` or `(B)` in running text."""
+    if not options.letters or not any(hint in text for hint in NAMED_LETTER_HINTS):
+        return
+    for found in NAMED_LETTER.finditer(text, start, end):
+        name = (found[1] or found[2]).upper()
+        if name in options.letters and name not in options.clashing and (found[2] or found[1].isupper()):
+            if (
+                name == "A"
+                and found[1]
+                and re.match(r" [a-z]", text[found.end() : found.end() + 2])
+                and "is" not in text[found.end() : found.end() + 4]
+            ):
+                continue
+            if polarity(text, found.start(), found.end()) == "asserted":
+                yield options.letters[name]
+
+
+def _named(options: Options, text: str) -> Reading:
+    """The only option named anywhere."""
+    return _resolved(options, text, 0, len(text)) or Unread

@@ -1,0 +1,81 @@
+"""Statistics on plain arrays and counts: intervals, paired tests, the bootstrap, clusters, multiplicity.
+
+Nothing here knows of samples or models. Rates are in [0, 1]; an undefined number is nan, never 0.
+"""
+
+from eyetest.stats.bootstrap import bootstrap_counts, percentile, posterior_cells
+from eyetest.stats.chance import RandomBaseline, random_baseline
+from eyetest.stats.clusters import (
+    cluster_interval,
+    cluster_se,
+    cluster_se_cr1,
+    cluster_wilson,
+    degrees_of_freedom,
+    effective_groups,
+    effective_size,
+    group_sums,
+    groups,
+)
+from eyetest.stats.gap import (
+    GapRate,
+    Ratios,
+    gap_rate,
+    gap_rate_bootstrap,
+    gap_rate_ci,
+    gap_rate_cluster_ci,
+    gap_rate_posterior,
+    ratio_of_totals,
+    sur_ner,
+)
+from eyetest.stats.intervals import (
+    WITHHELD,
+    Interval,
+    clopper_pearson,
+    normal_quantile,
+    smallest_detectable_proportion,
+    t_quantile,
+    t_tail,
+    wilson,
+)
+from eyetest.stats.multiplicity import holm
+from eyetest.stats.paired import Cells, mcnemar_exact, newcombe, paired_cells, smallest_detectable_difference
+
+__all__ = [
+    "WITHHELD",
+    "Cells",
+    "GapRate",
+    "Interval",
+    "RandomBaseline",
+    "Ratios",
+    "bootstrap_counts",
+    "clopper_pearson",
+    "cluster_interval",
+    "cluster_se",
+    "cluster_se_cr1",
+    "cluster_wilson",
+    "degrees_of_freedom",
+    "effective_groups",
+    "effective_size",
+    "gap_rate",
+    "gap_rate_bootstrap",
+    "gap_rate_ci",
+    "gap_rate_cluster_ci",
+    "gap_rate_posterior",
+    "group_sums",
+    "groups",
+    "holm",
+    "mcnemar_exact",
+    "newcombe",
+    "normal_quantile",
+    "paired_cells",
+    "percentile",
+    "posterior_cells",
+    "random_baseline",
+    "ratio_of_totals",
+    "smallest_detectable_difference",
+    "smallest_detectable_proportion",
+    "sur_ner",
+    "t_quantile",
+    "t_tail",
+    "wilson",
+]

@@ -1,0 +1,19 @@
+"""Many tests at once."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+
+def holm(p: ArrayLike) -> NDArray[np.float64]:
+    """Holm's (1979) adjusted p-values of one declared family, in the order given: (m,) -> (m,).
+
+    Equals statsmodels `multipletests(p, method="holm")[1]`. A nan stays nan and counts in m.
+    """
+    values = np.asarray(p, np.float64)
+    order = np.argsort(values, kind="stable")
+    stepped = values[order] * np.arange(len(values), 0, -1)
+    adjusted = np.empty_like(values)
+    adjusted[order] = np.minimum(1.0, np.maximum.accumulate(stepped))
+    return adjusted

@@ -1,0 +1,89 @@
+"""Two conditions or two models on the same items.
+
+Cells of the paired table: n_ab items, a = right under the first, b = right under the second (1 yes, 0 no).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import bdtr, ndtri
+
+from eyetest.stats.intervals import WITHHELD, Interval, wilson
+
+
+class Cells(NamedTuple):
+    """The paired 2 x 2 table. Counts need not be whole: partial credit and effective sizes give fractions."""
+
+    n11: float
+    """Right under both."""
+    n10: float
+    """Right under the first only."""
+    n01: float
+    """Right under the second only."""
+    n00: float
+    """Right under neither."""
+
+
+def paired_cells(first: ArrayLike, second: ArrayLike) -> Cells:
+    """Paired table of two (n,) arrays of credit in [0, 1], item by item.
+
+    Partial credit x, y adds xy to n11, x(1-y) to n10 and so on, so that the margins stay the sums of credit.
+    """
+    a, b = np.asarray(first, np.float64), np.asarray(second, np.float64)
+    both = float(a @ b)
+    only_a, only_b = float(a.sum()) - both, float(b.sum()) - both
+    return Cells(both, only_a, only_b, len(a) - both - only_a - only_b)
+
+
+def mcnemar_exact(b: int, c: int) -> float:
+    """Two-sided exact p that b and c discordant pairs are equally likely (McNemar 1947); 1 for b = c = 0.
+
+    Equals statsmodels `mcnemar(exact=True)` and scipy `binomtest(b, b + c)`. Independent items only.
+    """
+    return min(1.0, 2 * float(bdtr(min(b, c), b + c, 0.5)))
+
+
+def newcombe(cells: Cells, level: float = 0.95, *, quantile: float | None = None) -> Interval:
+    """Interval of the difference of two paired proportions (first - second), within [-1, 1]; nan for no items.
+
+    Square-and-add of the two Wilson intervals with the continuity-corrected phi: Newcombe 1998 (Statistics in Medicine
+    17, 2635-2650), method 10. quantile: as in `wilson`.
+    """
+    n11, n10, n01, n00 = cells
+    n = sum(cells)
+    if n <= 0:
+        return WITHHELD
+    p1, p2 = (n11 + n10) / n, (n11 + n01) / n
+    low1, high1 = wilson(n11 + n10, n, level, quantile=quantile)
+    low2, high2 = wilson(n11 + n01, n, level, quantile=quantile)
+    margins = (n11 + n10) * (n01 + n00) * (n11 + n01) * (n10 + n00)
+    surplus = n11 * n00 - n10 * n01
+    if surplus > 0:
+        surplus = max(surplus - n / 2, 0.0)
+    phi = surplus / math.sqrt(margins) if margins > 0 else 0.0
+    below = _square_and_add(p1 - low1, high2 - p2, phi)
+    above = _square_and_add(high1 - p1, p2 - low2, phi)
+    return max(-1.0, p1 - p2 - below), min(1.0, p1 - p2 + above)
+
+
+def _square_and_add(one: float, other: float, phi: float) -> float:
+    """Length of the difference of two margins with correlation phi; rounding may leave a hair below 0."""
+    return math.sqrt(max(one * one - 2 * phi * one * other + other * other, 0.0))
+
+
+def smallest_detectable_difference(n: int, discordance: float, power: float = 0.8, alpha: float = 0.05) -> float:
+    """Smallest difference of two paired proportions that a two-sided McNemar test of n items finds with `power`.
+
+    discordance: share of items right under exactly one of the two. The d that solves
+    d sqrt(n) = z_a sqrt(psi) + z_b sqrt(psi - d^2) (Connor 1987). nan where even d = discordance would not be found.
+    """
+    za, zb = float(ndtri(1 - alpha / 2)), float(ndtri(power))
+    inside = n - za * za + zb * zb
+    if n <= 0 or inside < 0:
+        return math.nan
+    difference = math.sqrt(discordance) * (za * math.sqrt(n) + zb * math.sqrt(inside)) / (n + zb * zb)
+    return difference if difference <= discordance else math.nan

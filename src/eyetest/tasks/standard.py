@@ -1,0 +1,30 @@
+"""Scorers and metrics that fit a kind of answer, for tasks that have no reason to differ."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+from eyetest.metrics import Accuracy, BalancedAccuracy, MacroF1, MacroPrecision, MacroRecall, Metric, SuccessRate
+from eyetest.scorers import ChoiceScorer, TextScorer
+from eyetest.types import Kind, Scorer
+
+METRICS: Mapping[Kind, tuple[Metric, ...]] = {
+    "choice": (
+        Accuracy(),
+        Accuracy(policy="parsed_only"),
+        MacroF1(),
+        MacroF1(policy="parsed_only"),
+        MacroPrecision(),
+        MacroRecall(),
+        BalancedAccuracy(),
+        SuccessRate(),
+    ),
+    "text": (Accuracy(), Accuracy(policy="parsed_only"), SuccessRate()),
+}
+"""The headline first; both policies for answers that cannot be read stand side by side."""
+
+
+def scorers(match: Literal["tokens", "contains"] = "tokens", *, lettered: bool = True) -> Mapping[Kind, Scorer]:
+    """match: how short answers are compared; lettered: whether prompts show option letters."""
+    return {"choice": ChoiceScorer(letters=lettered), "text": TextScorer(match=match)}

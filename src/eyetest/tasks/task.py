@@ -1,0 +1,58 @@
+"""What a task is: a question type on a dataset, with its prompts, scorers and metrics."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from eyetest.metrics import Metric
+from eyetest.prompts import Prompt
+from eyetest.readers.load_report import LoadReport
+from eyetest.types import Kind, Sample, Scorer
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """Facts about a dataset that a reader of a report needs."""
+
+    title: str
+    """Name as its authors write it."""
+    licence: str = "unknown"
+    """SPDX name or the authors' words."""
+    citation: str = ""
+    """How to cite it."""
+    url: str = ""
+    """Where it comes from."""
+    redistributable: bool = False
+    """Whether a report may embed its pictures."""
+    offensive: bool = False
+    """Whether its contents are blurred behind a click."""
+    notes: str = ""
+    """What to know before reading a number."""
+
+
+Load = Callable[[Path | None, str, LoadReport], Iterator[Sample]]
+"""(directory, split, report) -> samples, streamed; fills the report as it goes; may be called again for another pass."""
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A question type on a dataset. One object serves evaluation and, later, training."""
+
+    name: str
+    """Name in run files, results and the journal."""
+    card: Card
+    """Where the data come from."""
+    load: Load
+    """Streams the samples of a split."""
+    scorers: Mapping[Kind, Scorer]
+    """How an answer of each kind is read."""
+    metrics: Mapping[Kind, tuple[Metric, ...]]
+    """What is computed from the scores of each kind; the first is the headline."""
+    prompts: Mapping[str, Prompt] = field(default_factory=lambda: {"default": Prompt()})
+    """Prompts by name."""
+    splits: tuple[str, ...] = ("test",)
+    """Splits it can load; the first is the default."""
+    train_split: str | None = None
+    """Split for models that must know the training data."""
