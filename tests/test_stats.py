@@ -260,6 +260,12 @@ def test_cluster_wilson_keeps_its_width_where_all_agree() -> None:
     assert stats.cluster_wilson(np.zeros(120), group)[0] == 0.0
 
 
+def test_unlike_answers_inside_groups_do_not_make_more_answers_than_there_are() -> None:
+    group = np.arange(40) // 2
+    for x in (np.tile([1.0, 0.0], 20), np.concatenate([np.tile([1.0, 0.0], 19), [1.0, 1.0]])):
+        assert stats.effective_size(x, group) == 40
+
+
 def test_effective_groups() -> None:
     assert stats.effective_groups(np.arange(60) // 5) == pytest.approx(12)
     assert stats.effective_groups(np.repeat([0, 1, 2], [98, 1, 1])) == pytest.approx(100**2 / (98**2 + 2))

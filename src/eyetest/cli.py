@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Sequence
 
 import cyclopts
 
-from eyetest import __version__
+from eyetest.version import __version__
 
 USER_MISTAKE = 2
 """Exit code for a mistake in the command, the run file or the data."""
@@ -27,8 +28,8 @@ COMMANDS = {
 """Name -> where it is and its one line of help."""
 
 
-def application() -> cyclopts.App:
-    """The command-line application."""
+def application(chosen: str | None = None) -> cyclopts.App:
+    """The command-line application. The chosen command is helped by its docstring, the others by their one line."""
     app = cyclopts.App(
         name="eyetest",
         help="An eye test for multimodal LLMs: what the model understood, what it saw, what it merely knew and what it guessed.",
@@ -37,7 +38,7 @@ def application() -> cyclopts.App:
         result_action="return_value",
     )
     for name, (place, line) in COMMANDS.items():
-        app.command(place, name=name, help=line)
+        app.command(place, name=name, help=None if name == chosen else line)
     return app
 
 
@@ -45,8 +46,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit. A user's mistake is one message on stderr and exit code 2; a bug is a traceback."""
     from eyetest.errors import EyetestError
 
+    # Pillow warns about damaged files on stderr; each is already a bad_image with its path.
+    warnings.filterwarnings("ignore", module="PIL")
+    given = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        result = application()(arguments)
+        result = application(given[0] if given else None)(given)
     except EyetestError as error:
         sys.stderr.write(f"eyetest: {error}\n")
         sys.exit(USER_MISTAKE)

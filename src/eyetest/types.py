@@ -258,10 +258,14 @@ class Estimate:
 class Scorer(Protocol):
     """Reads one completion against one sample. Pure."""
 
-    signature: str
-    """Name and options, part of every estimate's signature."""
+    @property
+    def signature(self) -> str:
+        """Name and options, part of every estimate's signature."""
+        ...
 
-    def __call__(self, sample: Sample, text: str) -> Score: ...
+    def __call__(self, sample: Sample, text: str) -> Score:
+        """The score of `text` as an answer to `sample`."""
+        ...
 
 
 Condition = Callable[[Sample, Random], tuple[Sample, ...]]
@@ -274,7 +278,10 @@ class Model(Protocol):
     name: str
     """The model as the user named it."""
     identity: str
-    """Everything that makes answers differ: weights revision, adapter, dtype, quantisation, image backend, endpoint. Enters the cache key."""
+    """Everything that makes answers differ: weights revision, adapter, dtype, quantisation, image backend, endpoint.
+
+    Enters the cache key.
+    """
     simulated: bool
     """Reads `Request.origin`; its answers are never cached or shared."""
 

@@ -159,6 +159,15 @@ def test_clustered_binary_difference_is_wider_and_keeps_a_width_at_zero() -> Non
     assert same.estimate.high - same.estimate.low > 0.05
 
 
+def test_unlike_differences_inside_groups_do_not_narrow_the_interval() -> None:
+    first = np.tile([1.0, 0.0, 1.0, 0.0], 20)
+    second = np.tile([0.0, 1.0, 1.0, 0.0], 20)
+    second[0] = 1.0
+    made = paired_difference(*(columns(x, cluster=np.arange(80) // 4) for x in (first, second)), seed=0)
+    cells = stats.paired_cells(first, second)
+    assert ends(made.estimate) == pytest.approx(stats.newcombe(cells, quantile=stats.t_quantile(0.95, 19)))
+
+
 def test_groups_that_all_differ_alike_are_a_sign_test() -> None:
     made = paired_difference(*table(0, 24, 0, 0, cluster=np.arange(24) // 2), seed=0)
     assert (made.estimate.value, made.p) == (1.0, pytest.approx(2 * 0.5**12))

@@ -32,19 +32,15 @@ def say_loads(console: Console, plan: Plan) -> None:
 def say_plan(console: Console, plan: Plan, models: Sequence[Model]) -> None:
     """Requests before and after sharing."""
     for survey in plan.surveys:
-        counted = count_requests(plan, survey)
-        console.print(f"{survey.task.name}", highlight=False, markup=False)
+        counted, distinct = count_requests(plan, survey)
+        console.print(survey.task.name, highlight=False, markup=False)
         for condition, requests in counted.items():
             console.print("  " + _line(condition, requests), highlight=False, markup=False, soft_wrap=True)
-        total = sum(requests.answers for requests in counted.values())
-        distinct = sum(requests.distinct for requests in counted.values())
-        console.print(
-            f"  {total} answers, {distinct} requests after sharing, for each of {len(models)} models "
-            f"({', '.join(model.name for model in models)}). A simulated model is asked every answer.",
-            highlight=False,
-            markup=False,
-            soft_wrap=True,
-        )
+        answers = sum(requests.answers for requests in counted.values())
+        console.print(f"  {answers} answers from {distinct} requests after sharing, for each model", highlight=False)
+    for model in models:
+        sharing = "simulated: asked for every answer" if model.simulated else "equal requests at temperature 0 are asked once"
+        console.print(f"{model.name}: {sharing}", highlight=False, markup=False, soft_wrap=True)
 
 
 def _line(condition: str, requests: Requests) -> str:

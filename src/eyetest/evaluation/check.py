@@ -9,7 +9,7 @@ from functools import partial
 
 from eyetest import images
 from eyetest.errors import BadImageError
-from eyetest.evaluation.plan import Plan, Requests, Survey, count_requests
+from eyetest.evaluation.plan import Plan, Survey
 from eyetest.evaluation.table import chance_of
 from eyetest.stats import smallest_detectable_difference, wilson
 from eyetest.types import Image, Sample
@@ -46,8 +46,6 @@ class Checked:
     """What will fail or be counted as failed."""
     remarks: Mapping[str, Finding]
     """What to know before reading a number."""
-    requests: Mapping[str, Requests]
-    """By condition."""
     chance: float
     """Expected accuracy of guessing among the options; nan without choice items."""
     half_width: float
@@ -112,11 +110,11 @@ def check(plan: Plan, watch: Callable[[int, int], None]) -> tuple[Checked, ...]:
             look.see(sample, images.check)
             done += 1
             watch(done, total)
-        checked.append(_checked(plan, survey, look))
+        checked.append(_checked(survey, look))
     return tuple(checked)
 
 
-def _checked(plan: Plan, survey: Survey, look: _Look) -> Checked:
+def _checked(survey: Survey, look: _Look) -> Checked:
     missing = [label for label, count in survey.classes.items() if not count]
     for label in missing:
         look.remark("options that are never the right answer", label)
@@ -127,7 +125,6 @@ def _checked(plan: Plan, survey: Survey, look: _Look) -> Checked:
         pictures=len(look.pictures),
         errors=look.errors,
         remarks=look.remarks,
-        requests=count_requests(plan, survey),
         chance=sum(look.chances) / len(look.chances) if look.chances else math.nan,
         half_width=(high - low) / 2,
         detectable={share: detect(share) for share in DISCORDANCES},

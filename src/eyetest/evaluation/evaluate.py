@@ -12,7 +12,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from eyetest import __version__, conditions
+from eyetest import conditions
 from eyetest.config import RunConfig
 from eyetest.errors import UsageError
 from eyetest.evaluation import setup
@@ -23,6 +23,7 @@ from eyetest.evaluation.summary import Results, summarise
 from eyetest.evaluation.table import Table
 from eyetest.store import Cache, to_json
 from eyetest.types import Generation, Model, Prediction
+from eyetest.version import __version__
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from eyetest import conditions
+from eyetest.conditions import Composed, Pool, build, canonical, rank
 from eyetest.errors import BadImageError, DataError, UsageError, unknown
 from eyetest.prompts import Prompt, render
 from eyetest.readers.load_report import LoadReport
@@ -76,7 +76,7 @@ class Survey:
     """How often each shared label is the target, over the selected samples."""
     selected: frozenset[str] | None
     """Ids that are asked; None for all."""
-    pool: conditions.Pool
+    pool: Pool
     """The split as conditions see it."""
     fingerprint: str
     """sha256 of the selected ids in file order."""
@@ -131,7 +131,7 @@ def survey(dataset: Dataset, selection: Selection, *, seed: int, pooled: bool, s
     pooled: whether a condition looks at other samples. Raises DataError when nothing is left to ask, UsageError when a
     wanted id is missing.
     """
-    report, pool, ids, tally = LoadReport(strict=strict), conditions.Pool(seed), list[str](), _Tally()
+    report, pool, ids, tally = LoadReport(strict=strict), Pool(seed), list[str](), _Tally()
     for sample in dataset.samples(report):
         ids.append(sample.id)
         tally.see(sample)
@@ -176,7 +176,7 @@ def _select(task: str, ids: list[str], selection: Selection, seed: int) -> froze
     count = selection.limit if isinstance(selection.limit, int) else max(1, round(selection.limit * len(ids)))
     if count >= len(ids):
         return frozenset(ids) if selection.ids else None
-    return frozenset(heapq.nsmallest(count, ids, key=lambda sample_id: conditions.rank(seed, sample_id)))
+    return frozenset(heapq.nsmallest(count, ids, key=lambda sample_id: rank(seed, sample_id)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +200,7 @@ class Plan:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        self.conditions = tuple(dict.fromkeys(conditions.canonical(text) for text in self.conditions))
+        self.conditions = tuple(dict.fromkeys(canonical(text) for text in self.conditions))
         for survey_ in self.surveys:
             for name in self.prompts:
                 self.prompt(survey_.task, name)
@@ -239,11 +239,11 @@ class Plan:
             for sample in _by_picture(window):
                 yield from self._asks(survey_, built, sample, inapplicable)
 
-    def _built(self, survey_: Survey) -> tuple[conditions.Composed, ...]:
-        return tuple(conditions.build(text, survey_.pool) for text in self.conditions)
+    def _built(self, survey_: Survey) -> tuple[Composed, ...]:
+        return tuple(build(text, survey_.pool) for text in self.conditions)
 
     def _asks(
-        self, survey_: Survey, built: Iterable[conditions.Composed], sample: Sample, inapplicable: Counter[tuple[str, str]]
+        self, survey_: Survey, built: Iterable[Composed], sample: Sample, inapplicable: Counter[tuple[str, str]]
     ) -> Iterator[Work]:
         task = survey_.task
         for condition in built:
@@ -288,25 +288,22 @@ class Requests:
     """Samples to which the condition does not apply."""
 
 
-def count_requests(plan: Plan, survey_: Survey) -> dict[str, Requests]:
-    """Count by condition, in the order of the grid; a request that two conditions share counts for the first.
+def count_requests(plan: Plan, survey_: Survey) -> tuple[dict[str, Requests], int]:
+    """What each condition would ask, in the order of the grid, and how many requests remain over all conditions.
 
     Reads every picture once (for its digest), decodes none. Memory: 16 bytes and a set entry a distinct request.
     """
     counted = {condition: Requests() for condition in plan.conditions}
+    seen: dict[str, set[bytes]] = {condition: set() for condition in plan.conditions}
     passed: Counter[tuple[str, str]] = Counter()
-    seen: set[bytes] = set()
     for work in plan.work(survey_, passed):
-        requests = counted[work.origin.condition]
-        requests.answers += 1
+        condition = work.origin.condition
+        counted[condition].answers += 1
         try:
-            key = answer_key(content_key("", work.request), work.request, simulated=False)[:16]
+            seen[condition].add(answer_key(content_key("", work.request), work.request, simulated=False)[:16])
         except BadImageError:
-            requests.bad_images += 1
-            continue
-        if key not in seen:
-            seen.add(key)
-            requests.distinct += 1
-    for (_, condition), count in passed.items():
-        counted[condition].inapplicable += count
-    return counted
+            counted[condition].bad_images += 1
+    for condition, requests in counted.items():
+        requests.distinct = len(seen[condition])
+        requests.inapplicable = passed[survey_.task.name, condition]
+    return counted, len(set().union(*seen.values()))

@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
@@ -101,7 +102,7 @@ class RunDirectory:
 def _locked(path: Path) -> IO[bytes]:
     handle = path.open("ab")
     try:
-        if os.name == "nt":  # pragma: no cover
+        if sys.platform == "win32":
             import msvcrt
 
             msvcrt.locking(handle.fileno(), msvcrt.LK_NBLCK, 1)

@@ -7,19 +7,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from eyetest import __version__
 from eyetest.evaluation.run import Progress
 from eyetest.evaluation.table import Cell, Table
 from eyetest.metrics import Columns, Metric, bounds, confusion, estimate, gap_rate, paired_difference, per_class
 from eyetest.stats import holm
 from eyetest.tasks import Task
 from eyetest.types import Estimate
+from eyetest.version import __version__
 
 WITHOUT_PICTURE = ("no_image", "told_blind", "blank")
 """Conditions whose score, beside `image`, gives a gap rate."""
-
-MIN_FOR_TEST = 2
-"""Fewer hypotheses than this are not a family."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,8 +108,8 @@ class Results:
 
 
 def _flat(row: Row | PairRow) -> dict[str, Any]:
-    values = asdict(row)
-    inner = values.pop("estimate")
+    values: dict[str, Any] = asdict(row)
+    inner: dict[str, Any] = values.pop("estimate")
     return values | inner
 
 

@@ -134,7 +134,7 @@ class Table:
         Samples are numbered and ordered by id, so that no number depends on the order in which answers arrived.
         """
         growing = self.cells[cell]
-        made = {name: np.array(getattr(growing, name), dtype=kind) for name, kind in _KINDS.items()}
+        made: dict[str, Any] = {name: np.array(getattr(growing, name), dtype=kind) for name, kind in _KINDS.items()}
         made["sample"] = self._ranks()[made["sample"]]
         alone = made["cluster"] < 0
         made["cluster"][alone] = -1 - made["sample"][alone]  # a cluster of its own, apart from the named ones

@@ -339,7 +339,6 @@ class FakeServer:
             answer = from_mapping(answer)
         self._handlers = _Handlers(settings, answer or answer_of(settings.answers, settings.seed), table, keep=True)
         self._ready: Future[str] = Future()
-        self._loop = asyncio.new_event_loop()
         self._stopped = asyncio.Event()
         self._thread = threading.Thread(target=self._main, name="eyetest-fake-server", daemon=True)
 
@@ -349,6 +348,7 @@ class FakeServer:
         return self._handlers.log
 
     def __enter__(self) -> FakeServer:
+        self._loop = asyncio.new_event_loop()
         self._thread.start()
         self.url = self._ready.result(timeout=30)
         return self

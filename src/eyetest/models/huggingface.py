@@ -178,14 +178,9 @@ class HuggingFaceModel:
         while window := list(islice(requests, self._checkpoint.batch_size * WINDOW)):
             if self._engine is None:
                 self._engine = load(self._checkpoint)
-            items: list[Item] = []
-            for request in window:
-                ready = self._engine.render(request)
-                if isinstance(ready, Response):
-                    yield request, ready
-                else:
-                    items.append(ready)
-            for group in groups(items):
+            ready = [(request, self._engine.render(request)) for request in window]
+            yield from ((request, refused) for request, refused in ready if isinstance(refused, Response))
+            for group in groups(item for _, item in ready if isinstance(item, Item)):
                 while group and self._loaded():
                     size = 1 if group[0].request.generation.temperature > 0 else self._batch
                     batch, group = group[:size], group[size:]
@@ -218,7 +213,7 @@ class HuggingFaceModel:
             answered, out_of_memory = attempt(self._engine, part, self._checkpoint.seed)
             if out_of_memory:
                 empty_device_cache()
-                halved = True
+                halved = halved or len(part) > 1
             if isinstance(answered, list):
                 fitted = max(fitted, len(part))
                 yield from zip((item.request for item in part), answered, strict=True)

@@ -35,7 +35,7 @@ def read(path: Path, report: LoadReport) -> Iterator[Row]:
         if raw is None:
             report.read += 1
             report.drop(LINE_TOO_LONG, f"{path.name}:{number}")
-        elif not raw.isspace() and (row := _row(raw, f"{path.name}:{number}", report)) is not None:
+        elif not raw.isspace() and (row := _row(raw.rstrip(b"\r\n"), f"{path.name}:{number}", report)) is not None:
             yield row
 
 

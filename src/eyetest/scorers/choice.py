@@ -10,13 +10,13 @@ from eyetest.errors import DataError
 from eyetest.scorers.clean import visible
 from eyetest.scorers.declared import cues
 from eyetest.scorers.options import Mention, Options, compile_options, fold
-from eyetest.scorers.polarity import SENTENCE_END, clause, polarity, sentence
+from eyetest.scorers.polarity import SENTENCE_END, polarity, sentence
 from eyetest.scorers.refusals import find_refusal
 from eyetest.types import Sample, Score
 
 END = r"(?=\s*(?:$|\n))"
 LETTER = re.compile(
-    r"""[\s"'`]*(?P<named>(?:option|choice|letter|answer|选项)\s*:?\s*)?(?P<open>[(\[{"']?)\s*(?P<letter>[A-Za-z]{1,2})(?![A-Za-z0-9'])\s?(?P<close>[)\]}"']?)"""
+    r"""[\s"'`]*(?P<named>(?:(?:the|la|l') ?)?(?:option|choice|letter|answer|opción|opção|opzione|вариант|选项)\s*:?\s*)?(?P<open>[(\[{"']?)\s*(?P<letter>[A-Za-z]{1,2})(?![A-Za-z0-9'])\s?(?P<close>[)\]}"']?)"""
     r"(?P<dot>[.):]?)",
     re.I,
 )
@@ -42,6 +42,8 @@ NAMED_LETTER = re.compile(
     r"(?:\b(?:option|choice|letter|answer)\s+|选项\s*)[(\[]?([A-Z]{1,2})[)\]]?(?![A-Za-z0-9'])|(?<!\w)[(\[]([A-Za-z]{1,2})[)\]]",
     re.I,
 )
+ORDINAL = re.compile(r"\b(first|second|third|fourth|fifth|last) (?:answer )?(?:option|choice)\b", re.I)
+ORDINALS = ("first", "second", "third", "fourth", "fifth")
 NAMED_LETTER_HINTS = ("(", "[", "ption", "hoice", "etter", "nswer", "选项", "PTION", "HOICE", "ETTER", "NSWER")
 LINE_LETTER = re.compile(r"""["'(\[]*([A-Za-z]{1,2})["')\].:]*\Z""")
 AFFIRMED = re.compile(
@@ -246,7 +248,7 @@ def _is_letter(options: Options, text: str, found: re.Match[str], *, declared: b
     if found["named"] or (found["open"] and found["close"]) or found["dot"]:
         return True
     rest = text[found.end() : found.end() + 2]
-    if not rest.strip() or rest.startswith("\n") or rest[0] in "。，":
+    if not rest.strip() or rest.startswith("\n") or rest[0] in "。，،、":
         return True
     if found["letter"].islower() or (found["letter"] == "I" and rest[0] in ",;'"):
         return False
@@ -414,21 +416,20 @@ def _resolved(options: Options, text: str, start: int, end: int) -> Reading | No
 
 
 def _named_letters(options: Options, text: str, start: int, end: int) -> Iterator[str]:
-    """Options asserted as `option B` or `(B)` in running text."""
-    if not options.letters or not any(hint in text for hint in NAMED_LETTER_HINTS):
+    """Options asserted as `option B`, `(B)` or `the second option` in running text."""
+    if not any(hint in text for hint in NAMED_LETTER_HINTS):
         return
-    for found in NAMED_LETTER.finditer(text, start, end):
+    for found in NAMED_LETTER.finditer(text, start, end) if options.letters else ():
         name = (found[1] or found[2]).upper()
-        if name in options.letters and name not in options.clashing and (found[2] or found[1].isupper()):
-            if (
-                name == "A"
-                and found[1]
-                and re.match(r" [a-z]", text[found.end() : found.end() + 2])
-                and "is" not in text[found.end() : found.end() + 4]
-            ):
-                continue
-            if polarity(text, found.start(), found.end()) == "asserted":
-                yield options.letters[name]
+        read = name in options.letters and name not in options.clashing and (found[2] or found[1].isupper())
+        # "option A" goes on with a verb; "which option a person likes" does not.
+        article = found[1] is not None and name == "A" and re.match(r" (?!is|was|seems|can|has|match)[a-z]", text[found.end() : found.end() + 7])
+        if read and not article and polarity(text, found.start(), found.end()) == "asserted":
+            yield options.letters[name]
+    for found in ORDINAL.finditer(text, start, end):
+        place = len(options.texts) - 1 if found[1].lower() == "last" else ORDINALS.index(found[1].lower())
+        if place < len(options.texts) and polarity(text, found.start(), found.end()) == "asserted":
+            yield options.texts[place]
 
 
 def _named(options: Options, text: str) -> Reading:

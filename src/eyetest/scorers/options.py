@@ -21,10 +21,13 @@ HANGUL = "\u1100-\u11ff\uac00-\ud7af"
 EDGE_SCRIPT = re.compile(f"[{UNSPACED}]")
 RIGHTLESS = re.compile(f"[{UNSPACED}{HANGUL}]")
 COMMON = frozenset(
-    "a an and are as at be by do for he i in is it me my no none not of off on or other she so that the they this to up us we yes".split()
+    ["a", "an", "and", "are", "as", "at", "be", "by", "do", "for", "he", "i", "in", "is", "it", "me", "my", "no", "none", "not", "of", "off", "on", "or", "other", "she", "so", "that", "the", "they", "this", "to", "up", "us", "we", "yes"]
 )
 """Texts that running prose holds anyway: read where an answer must stand, never out of the middle of a sentence."""
-WORDS = "zero one two three four five six seven eight nine ten eleven twelve".split()
+NONE_OF = ("none of the above", "none of these", "none of them", "none of those", "none of the options", "none of the choices")
+"""One option under six names."""
+CANNOT = re.compile(r"\b(?:cannot|can't|can not)\b")
+WORDS = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"]
 
 
 def fold(text: str) -> str:
@@ -70,6 +73,8 @@ class Mention:
 class Options:
     """The options of one question."""
 
+    texts: tuple[str, ...]
+    """The options in the order in which they are shown."""
     letters: dict[str, str]
     """Letter -> text; empty if letters are not read."""
     verbatim: dict[str, str]
@@ -113,8 +118,11 @@ def _spellings(choices: tuple[str, ...]) -> dict[str, str]:
     exact = {key: next(iter(texts)) for key, texts in owners.items() if key and len(texts) == 1}
     for key, choice in tuple(exact.items()):
         compact = key.replace(" ", "")
-        if ("_" in choice or "-" in choice) and compact != key:
-            exact.setdefault(compact, choice)
+        others = [compact] if ("_" in choice or "-" in choice) else []
+        others += NONE_OF if key in NONE_OF else ()
+        others += (CANNOT.sub(word, key) for word in ("cannot", "can't", "can not")) if CANNOT.search(key) else ()
+        for other in others:
+            exact.setdefault(other, choice)
     return exact
 
 
@@ -179,6 +187,7 @@ def compile_options(choices: tuple[str, ...], letters: bool) -> Options:
     single |= {key for key in exact if key.upper() in by_letter}
     prose = [key for key in exact if key not in COMMON and key not in single]
     return Options(
+        texts=choices,
         letters=by_letter,
         verbatim=_verbatim(choices, by_letter, clashing),
         exact=exact | _number_words(exact),

@@ -6,7 +6,7 @@ import re
 
 PICTURE = r"(?:images?|pictures?|photos?|photographs?|memes?|thumbnails?|visuals?|attachments?)"
 CANNOT = (
-    r"(?:cannot|can't|cant|can not|could not|couldn't|won't|will not|am unable to|'m unable to|am not able to|'m not able to|are unable to)"
+    r"(?:cannot|can't|cant|can not|could not|couldn't|won't be able to|will not be able to|won't|will not|am unable to|'m unable to|am not able to|'m not able to|are unable to)"
 )
 DOING = (
     r"(?:help|assist|provide|answer|identify|determine|tell|see|view|access|process|analy[sz]e|comply|fulfil\w*|recogni[sz]e|"

@@ -11,9 +11,9 @@ from typing import Literal
 
 from eyetest.errors import DataError
 from eyetest.scorers.clean import plain, visible, without_thoughts
-from eyetest.scorers.declared import declared_text
+from eyetest.scorers.declared import SENTENCE, declared_text
 from eyetest.scorers.numbers import SMALL, Number, date, dates, number, numbers, span
-from eyetest.scorers.polarity import SENTENCE_END, polarity
+from eyetest.scorers.polarity import polarity
 from eyetest.scorers.refusals import find_refusal
 from eyetest.types import Sample, Score
 
@@ -22,7 +22,7 @@ LONGEST = 60
 UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u30ff\u3400-\u9fff\uf900-\ufaff"
 TOKEN = re.compile(rf"(?<![\w.])[-+]?\d[\d,]*(?:\.\d+)?|[{UNSPACED}]|(?:(?![{UNSPACED}\d])[^\W_](?:'(?=[^\W\d_]))?)+|\d+|[^\w\s.,;:!?\"'()\[\]{{}}/\\|…<>-]")
 ARTICLES = frozenset(("a", "an", "the"))
-OR = re.compile(r"[\s\"')]*(?:,\s*)?(?:\bor\b|/)\s*(?:(?:perhaps|maybe|possibly)\s+)?[\"']?(?=\w)", re.I)
+OR = re.compile(r"[\s\"')]*(?:,\s*[^,.;:!?\n]{1,40}){0,8}(?:,\s*)?(?:\bor\b|/)\s*(?:(?:perhaps|maybe|possibly)\s+)?[\"']?(?=\w)", re.I)
 OR_BEFORE = re.compile(r"\w[\"')]*(?:,\s*|\s+)or(?: (?:perhaps|maybe|possibly))?(?: (?:an?|the))? [\"']?\Z|\w\s?/\s?\Z", re.I)
 RANGE_JOINT = re.compile(r"\s*(?:-|–|—|\bto\b|\bor\b|\band\b)\s*\Z", re.I)
 
@@ -111,7 +111,7 @@ def _by_tokens(sample: Sample, text: str) -> Score:
     if not read:
         return Score("unparsed", rule="empty")
     if declared is None and len(read) > LONGEST:
-        end = SENTENCE_END.search(answer)
+        end = SENTENCE.search(answer)
         answer = answer[: end.start()] if end else answer
         read = tokens(answer)
     refused = find_refusal(shown) if declared is None else None

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 
-from scipy.special import betaincinv, ndtri, stdtr, stdtrit
-
 Interval = tuple[float, float]
 """Lower and upper end; both nan where there is none."""
 
@@ -13,18 +11,29 @@ WITHHELD: Interval = (math.nan, math.nan)
 """The interval that is not given."""
 
 
+def standard_normal(p: float) -> float:
+    """z with P(Z <= z) = p."""
+    from scipy.special import ndtri  # here and below: half of the start-up time of commands that only list metrics
+
+    return float(ndtri(p))
+
+
 def normal_quantile(level: float) -> float:
     """z with P(|Z| <= z) = level; 1.96 for .95."""
-    return float(ndtri((1 + level) / 2))
+    return standard_normal((1 + level) / 2)
 
 
 def t_quantile(level: float, df: float) -> float:
     """t with P(|T| <= t) = level for Student's t with `df` degrees of freedom (any real number above 0)."""
+    from scipy.special import stdtrit
+
     return float(stdtrit(df, (1 + level) / 2))
 
 
 def t_tail(t: float, df: float) -> float:
     """Two-sided p of |T| >= t for Student's t with `df` degrees of freedom."""
+    from scipy.special import stdtr
+
     return 2 * float(stdtr(df, -abs(t)))
 
 
@@ -53,6 +62,8 @@ def clopper_pearson(k: int, n: int, level: float = 0.95) -> Interval:
 
     Equals scipy `binomtest(k, n).proportion_ci(method="exact")`, and like it refuses n < 1.
     """
+    from scipy.special import betaincinv
+
     if n < 1:
         raise ValueError(f"clopper_pearson: n must be an integer not less than 1, got {n}")
     tail = (1 - level) / 2
@@ -67,7 +78,7 @@ def smallest_detectable_proportion(n: int, baseline: float, power: float = 0.8, 
     The d that solves d sqrt(n) = z_a sqrt(p0 q0) + z_b sqrt(p1 q1) with p1 = p0 + d (normal approximation, Fleiss,
     Levin & Paik 2003, sec. 2.4). nan where even p1 = 1 would not be found.
     """
-    za, zb = float(ndtri(1 - alpha / 2)), float(ndtri(power))
+    za, zb = standard_normal(1 - alpha / 2), standard_normal(power)
     spread = baseline * (1 - baseline)
     # Squared, the equation is a d^2 - b d + c = 0.
     a = n + zb * zb

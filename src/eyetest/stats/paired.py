@@ -10,9 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import bdtr, ndtri
 
-from eyetest.stats.intervals import WITHHELD, Interval, wilson
+from eyetest.stats.intervals import WITHHELD, Interval, standard_normal, wilson
 
 
 class Cells(NamedTuple):
@@ -44,6 +43,8 @@ def mcnemar_exact(b: int, c: int) -> float:
 
     Equals statsmodels `mcnemar(exact=True)` and scipy `binomtest(b, b + c)`. Independent items only.
     """
+    from scipy.special import bdtr
+
     return min(1.0, 2 * float(bdtr(min(b, c), b + c, 0.5)))
 
 
@@ -81,7 +82,7 @@ def smallest_detectable_difference(n: int, discordance: float, power: float = 0.
     discordance: share of items right under exactly one of the two. The d that solves
     d sqrt(n) = z_a sqrt(psi) + z_b sqrt(psi - d^2) (Connor 1987). nan where even d = discordance would not be found.
     """
-    za, zb = float(ndtri(1 - alpha / 2)), float(ndtri(power))
+    za, zb = standard_normal(1 - alpha / 2), standard_normal(power)
     inside = n - za * za + zb * zb
     if n <= 0 or inside < 0:
         return math.nan

@@ -1,0 +1,123 @@
+"""The Python interface: `eyetest.evaluate`."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import cast
+
+from eyetest.config import run_config
+from eyetest.errors import UsageError
+from eyetest.evaluation.evaluate import Outcome, evaluate_plan, prepare
+from eyetest.evaluation.plan import Dataset
+from eyetest.evaluation.run import Progress
+from eyetest.evaluation.summary import Results
+from eyetest.models import build
+from eyetest.models.function import CallableModel
+from eyetest.tasks import Task
+from eyetest.tasks.from_file import task_from_file
+from eyetest.tasks.from_samples import task_from_samples
+from eyetest.types import Message, Model, Response, Sample
+
+AskedFunction = Callable[[tuple[Message, ...]], str | Response]
+"""A model as a function: the conversation in, the completion (or a whole Response) out."""
+
+AnyModel = str | Model | AskedFunction
+"""A model: a spec such as `chance`, an object with `generate`, or a function."""
+
+AnyData = str | os.PathLike[str] | Task | Iterable[Sample]
+"""Data: a file, a task, or samples."""
+
+
+def evaluate(
+    data: AnyData,
+    models: AnyModel | Sequence[AnyModel] | Mapping[str, AnyModel],
+    *,
+    conditions: Sequence[str] = ("image",),
+    images: str | os.PathLike[str] | None = None,
+    columns: Mapping[str, str] | None = None,
+    repeats: int = 1,
+    temperature: float = 0.0,
+    max_tokens: int = 256,
+    seed: int = 0,
+    limit: int | float | None = None,
+    by: Sequence[str] = (),
+    strict: bool = False,
+    out: str | os.PathLike[str] | None = None,
+    cache: str | os.PathLike[str] | None = None,
+    watch: Callable[[Progress], None] = lambda _progress: None,
+) -> Results:
+    """Ask models questions under viewing conditions; scores with intervals as a table.
+
+    data: a JSONL/CSV/TSV/Parquet/XLSX file (with `images` and `columns` as on the command line), a Task, or samples.
+    models: one or several of: a spec ("chance", "hf:PATH", "openai:NAME"), a Model, a function of the messages. A mapping
+    names them; a function's answers are never cached.
+    conditions: as on the command line, e.g. ("image", "no_image", "no_image+shuffled").
+    out: run directory to keep, and to go on with; a temporary one when left out. cache: file for answers shared between
+    runs; none when left out.
+
+    Returns Results: `.table()` gives one dict an estimate, `.headline(task, model, condition)` one estimate.
+    Raises EyetestError for whatever is wrong before any model is called.
+    """
+    values = {
+        "models": [{"model": "callable"}],
+        "conditions": list(conditions),
+        "repeats": repeats,
+        "generation": {"temperature": float(temperature), "max_tokens": max_tokens},
+        "seed": seed,
+        "limit": limit,
+        "by": list(by),
+        "strict": strict,
+        "use_cache": cache is not None,
+        "cache": None if cache is None else os.fspath(cache),
+    }
+    config = run_config(values, "evaluate()")
+    built = _models(models, seed)
+    config = config.model_copy(update={"models": tuple(config.models[0].model_copy(update={"model": one.name}) for one in built)})
+    plan = prepare(config, (Dataset(_task(data, images, columns), split="all"),))
+
+    def ask(directory: str) -> Outcome:
+        return evaluate_plan(config.model_copy(update={"out": directory}), plan, built, watch=watch)
+
+    if out is not None:
+        return ask(os.fspath(out)).results
+    with tempfile.TemporaryDirectory(prefix="eyetest-") as directory:
+        return ask(directory).results
+
+
+def _task(data: AnyData, images: str | os.PathLike[str] | None, columns: Mapping[str, str] | None) -> Task:
+    if isinstance(data, str | os.PathLike):
+        return task_from_file(Path(data), image_folder=None if images is None else Path(images), columns=columns)
+    if images is not None or columns:
+        raise UsageError("evaluate(): images and columns describe a data file, but data is not a path.")
+    return data if isinstance(data, Task) else task_from_samples(data)
+
+
+def _models(models: AnyModel | Sequence[AnyModel] | Mapping[str, AnyModel], seed: int) -> tuple[Model, ...]:
+    if isinstance(models, Mapping):
+        built = tuple(_model(one, seed, name) for name, one in models.items())
+    elif isinstance(models, Sequence) and not isinstance(models, str):
+        built = tuple(_model(one, seed, None) for one in models)
+    else:
+        built = (_model(models, seed, None),)
+    names = [model.name for model in built]
+    if len(set(names)) < len(names) or not names:
+        raise UsageError(f"evaluate(): models need different names, got {names}. Pass a mapping name -> model.")
+    return built
+
+
+def _model(model: AnyModel, seed: int, name: str | None) -> Model:
+    built: Model
+    if isinstance(model, str):
+        built = build(model, seed=seed)
+    elif hasattr(model, "generate"):
+        built = cast(Model, model)
+    elif callable(model):
+        built = CallableModel(model, name=name or str(getattr(model, "__name__", "function")))
+    else:
+        raise UsageError(f"evaluate(): {model!r} is not a model. Give a spec, an object with generate(), or a function.")
+    if name is not None:
+        built.name = name
+    return built
