@@ -169,6 +169,20 @@ def test_newcombe_published_examples(cells: Cells, expected: tuple[float, float]
     assert stats.newcombe(cells) == pytest.approx(expected, abs=5e-5)
 
 
+def test_newcombe_of_many_items_is_walds_paired_interval() -> None:
+    n11, n10, n01, n00 = cells = Cells(6000, 1500, 1000, 1500)
+    se = math.sqrt(n10 + n01 - (n10 - n01) ** 2 / 10_000) / 10_000
+    assert stats.newcombe(cells) == pytest.approx((0.05 - 1.959964 * se, 0.05 + 1.959964 * se), abs=2e-4)
+    assert n11 * n00 > n10 * n01
+
+
+def test_newcombe_takes_a_correlation_within_the_continuity_correction_as_none() -> None:
+    cells = Cells(1, 1, 7, 12)  # 1 * 12 - 1 * 7 = 5, less than half of 21
+    (low1, high1), (low2, high2) = stats.wilson(2, 21), stats.wilson(8, 21)
+    below, above = math.hypot(2 / 21 - low1, high2 - 8 / 21), math.hypot(high1 - 2 / 21, 8 / 21 - low2)
+    assert stats.newcombe(cells) == pytest.approx((-6 / 21 - below, -6 / 21 + above))
+
+
 def test_newcombe_covers() -> None:
     rng = np.random.default_rng(3)
     for p in ([0.5, 0.2, 0.1, 0.2], [0.85, 0.1, 0.04, 0.01], [0.02, 0.05, 0.01, 0.92]):

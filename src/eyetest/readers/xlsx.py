@@ -23,6 +23,7 @@ MAX_ROWS = 1_048_576
 _BROKEN = (
     zipfile.BadZipFile,
     zlib.error,
+    RuntimeError,
     SyntaxError,
     KeyError,
     ValueError,

@@ -30,7 +30,7 @@ ANOTHER_LETTER = re.compile(
 )
 OR_TEXT = re.compile(r"[\s\"')]*(?:,\s*)?(?:\b(?:and|or|as well as)\b|[&/])\s*(?:also |possibly |perhaps |maybe |\")?", re.I)
 FILLER = re.compile(
-    r"[\s\"'(:\-–—=>]*(?:(?:that|it is|it's|this is|it|is|he is|she is|likely|most likely|probably|clearly|definitely|indeed|about|as|for|with|"
+    r"[\s\"'(:\-–—=>]*(?:(?:that|it is|it's|this is|it|is|he is|she is|likely|most likely|probably|clearly|definitely|indeed|about|as|for|with|either|both|"
     r"(?:the|this) (?:image|picture|photo|meme|answer|animal|object|person) (?:is|shows|depicts|contains)|labell?ed|called|yes,|no,)\b[\s\"':,]*)*",
     re.I,
 )
@@ -45,16 +45,19 @@ NAMED_LETTER = re.compile(
 ORDINAL = re.compile(r"\b(first|second|third|fourth|fifth|last) (?:answer )?(?:option|choice)\b", re.I)
 ORDINALS = ("first", "second", "third", "fourth", "fifth")
 NAMED_LETTER_HINTS = ("(", "[", "ption", "hoice", "etter", "nswer", "选项", "PTION", "HOICE", "ETTER", "NSWER")
-LINE_LETTER = re.compile(r"""["'(\[]*([A-Za-z]{1,2})["')\].:]*\Z""")
+LINE_LETTER = re.compile(r"""["'(\[]*([A-Za-z]{1,2})["')\].:!?]*\Z""")
 AFFIRMED = re.compile(
-    r"[)\]\"'.]* ?(?:is|seems|would be|looks|appears|must be)(?: to be)?(?: (?:the|most|definitely|clearly|therefore|thus|likely|only|indeed|also))* "
-    r"(?:correct|right|best|answer|true|accurate|appropriate|most appropriate|most likely answer)\b",
+    r"[)\]\"'.]* ?(?:is|seems|would be|looks|appears|must be)(?: to be)?(?: (?:the|most|definitely|clearly|therefore|thus|likely|only|indeed|also|a|much))* "
+    r"(?:correct|right|best|better|answer|true|accurate|appropriate|most appropriate|most likely answer)\b",
     re.I,
 )
+CAPITAL = re.compile(r"(?<![A-Za-z0-9'])([A-Z])(?![A-Za-z0-9'])(?! [a-z])")
 BARE_LETTER = re.compile(r"(?<![A-Za-z0-9'])[(\[]?([A-Z])(?=[)\]]? (?:is|seems|would be|looks|appears|must be)\b)")
 LAST_LETTER = re.compile(r"(?<=[^\W_]{2})[.!?:]\s+[(\[\"']?([A-Z])[)\]\"']?\.?\s*\Z")
-LISTED = re.compile(r"(?:^|(?<=[\s,;]))[(\[]?([A-Z])[)\].:](?=\s)")
+LISTED = re.compile(r"(?:^|(?<=[\s,;]))[(\[]?([A-Z])(?:[)\].:](?=\s)| ?[(=]| [-–] )")
 YES_NO = re.compile(r"[\s\"']*(?P<word>yes|no|yeah|yep|nope)(?:(?=\s*(?:$|[.,;:!\n\"'—–-]))|(?P<bare>(?=\s)))", re.I)
+BOTH_WORDS = re.compile(r"[\s,]*(?:and|or|/)\s*(?:yes|no)\b|[\s,.!]*(?:yes|no)[\s.!]*\Z", re.I)
+LEADING_QUESTION = re.compile(r"[^.!?\n]{1,300}\?\s+")
 AFTER_NO = re.compile(r"\s(?:it|there|this|that|the|they|he|she|i|we|these|those|not)\b", re.I)
 SOFT = re.compile(
     r"\b(?:(?:it|this|that|(?:the|this) (?:[\w']+ ){1,4}?)(?: \w+)? ?(?:appears? to be|seems? to be|seems? like|looks? like|(?:is|'s)(?: most)? (?:likely|probably)|"
@@ -63,6 +66,7 @@ SOFT = re.compile(
 )
 LETTER_AFTER = re.compile(r"[\s\"']*[(\[]([A-Za-z]{1,2})[)\]]")
 BESIDE = re.compile(r"[\s\"'(,:\-–—]*(?:(?:it is|it's|which is|this is|is)\b)?[\s\"'(]*", re.I)
+TURN = re.compile(r"\b(?:but|however|still|nevertheless|that said)\b,?", re.I)
 FIRST_SENTENCE = re.compile(r"(?:it|this|that)(?: is|'s| was)\s+", re.I)
 CORRECTION = re.compile(r"\b(?:wait|actually|correction|on second thought|hmm|or maybe)\b", re.I)
 
@@ -157,14 +161,29 @@ def _declared(options: Options, text: str) -> Reading | None:
     """The last declaration that says anything about the options."""
     found: list[tuple[int, Reading]] = []
     for cue in cues(text):
-        reading = _after_cue(options, text, cue.at, strict=cue.strict)
+        if cue.follows == "letter":
+            reading = letter_at(options, text, cue.at, declared=False)
+        else:
+            reading = _after_cue(options, text, cue.at, strict=cue.follows == "option")
         if reading:
             found.append((cue.at, reading))
     found += _affirmed(options, text)
     found += _letter_lines(options, text)
     if not found:
         return None
-    return max(found, key=lambda pair: pair[0])[1]
+    at, reading = max(found, key=lambda pair: pair[0])
+    return TWO if _retracted(options, text, at, reading) else reading
+
+
+def _retracted(options: Options, text: str, at: int, reading: Reading) -> bool:
+    """Whether words such as "wait" and another option follow what was read at `at`: then nothing is certain any more."""
+    turn = CORRECTION.search(text, at)
+    if turn is None:
+        return False
+    if any(options.letters.get(found[1], reading.text) != reading.text for found in CAPITAL.finditer(text, turn.end())):
+        return True
+    named = options.mentions(text, turn.end())
+    return any(m.text != reading.text and polarity(text, m.start, m.end) == "asserted" for m in named)
 
 
 def _after_cue(options: Options, text: str, at: int, *, strict: bool) -> Reading | None:
@@ -182,7 +201,7 @@ def _after_cue(options: Options, text: str, at: int, *, strict: bool) -> Reading
     direct = options.at(text, start) or options.at(text, _past(FILLER, text, at))
     if direct:
         return _with_neighbours(options, text, direct)
-    letter = letter_at(options, text, start, declared=True)
+    letter = letter_at(options, text, start, declared=True) or letter_at(options, text, _past(FILLER, text, at), declared=False)
     if letter:
         return letter
     if strict:
@@ -245,14 +264,18 @@ def letter_at(options: Options, text: str, at: int, *, declared: bool) -> Readin
 
 def _is_letter(options: Options, text: str, found: re.Match[str], *, declared: bool, agrees: bool) -> bool:
     """Whether the character found is meant as a letter and not as a word (`a`, `I`) or the start of a sentence."""
-    if found["named"] or (found["open"] and found["close"]) or found["dot"]:
+    if found["named"] or found["close"] in (")", "]", "}") or (found["open"] and found["close"]) or found["dot"]:
         return True
     rest = text[found.end() : found.end() + 2]
     if not rest.strip() or rest.startswith("\n") or rest[0] in "。，،、":
         return True
     if found["letter"].islower() or (found["letter"] == "I" and rest[0] in ",;'"):
         return False
-    if (agrees and found["letter"] not in ("A", "I")) or CONNECTIVE.match(text, found.end()) or ANOTHER_LETTER.match(text, found.end()):
+    if (
+        (agrees and found["letter"] not in ("A", "I"))
+        or CONNECTIVE.match(text, found.end())
+        or ANOTHER_LETTER.match(text, found.end())
+    ):
         return True
     return declared and (found["letter"] not in ("A", "I") or not rest[0].isspace())
 
@@ -281,7 +304,7 @@ def _beside(options: Options, text: str, at: int, *, label: bool) -> str | None:
 
 def _affirmed(options: Options, text: str) -> Iterator[tuple[int, Reading]]:
     """`B is correct`, `Paris is the right answer`."""
-    if not any(word in text for word in ("correct", "right", "best", "answer", "true", "accurate", "appropriate")):
+    if not any(word in text for word in ("correct", "right", "best", "better", "answer", "true", "accurate", "appropriate")):
         return
     for found in BARE_LETTER.finditer(text):
         choice = options.letters.get(found[1])
@@ -334,8 +357,8 @@ def _opening(options: Options, text: str) -> Reading | None:
         return None
     letter = letter_at(options, text, 0, declared=False)
     if letter:
-        return letter
-    answer = _yes_no(options, text, 0)
+        return TWO if _retracted(options, text, 0, letter) else letter
+    answer = _yes_no(options, text, _past(LEADING_QUESTION, text, 0))
     if answer:
         return answer
     end = SENTENCE_END.search(text)
@@ -347,7 +370,10 @@ def _opening(options: Options, text: str) -> Reading | None:
         return None
     choice = options.exact[key]
     others = {m.text for m in options.mentions(text, end.end()) if polarity(text, m.start, m.end) == "asserted"} - {choice}
-    return TWO if others and CORRECTION.search(text, end.end()) else Reading(choice, "first_sentence")
+    listed = any(
+        options.exact.get(fold(part), choice) != choice for part in SENTENCE_END.split(text[end.end() : end.end() + 400])
+    )
+    return TWO if listed or (others and CORRECTION.search(text, end.end())) else Reading(choice, "first_sentence")
 
 
 def _yes_no(options: Options, text: str, at: int) -> Reading | None:
@@ -358,7 +384,7 @@ def _yes_no(options: Options, text: str, at: int) -> Reading | None:
     word = "yes" if found["word"].lower().startswith("y") else "no"
     if word not in options.yes_no or (word == "no" and found["bare"] is not None and not AFTER_NO.match(text, found.end())):
         return None
-    if re.match(r"[\s,]*(?:and|or|/)\s*(?:yes|no)\b", text[found.end() : found.end() + 20], re.I):
+    if BOTH_WORDS.match(text, found.end()):
         return TWO
     choice = options.yes_no[word]
     if fold(choice) == word:
@@ -384,6 +410,10 @@ def _refused(options: Options, text: str) -> Reading | None:
             and polarity(text, mention.start, mention.end) == "asserted"
         ):
             return None
+    turn = TURN.search(text, found.end())
+    after = _after_cue(options, text, turn.end(), strict=True) if turn else None
+    if after and after.text is not None:
+        return after
     guess = SOFT.search(text, found.end())
     if guess:
         reading = _resolved(options, text, guess.end(), sentence(text, guess.end(), guess.end())[1])
@@ -423,7 +453,11 @@ def _named_letters(options: Options, text: str, start: int, end: int) -> Iterato
         name = (found[1] or found[2]).upper()
         read = name in options.letters and name not in options.clashing and (found[2] or found[1].isupper())
         # "option A" goes on with a verb; "which option a person likes" does not.
-        article = found[1] is not None and name == "A" and re.match(r" (?!is|was|seems|can|has|match)[a-z]", text[found.end() : found.end() + 7])
+        article = (
+            found[1] is not None
+            and name == "A"
+            and re.match(r" (?!is|was|seems|can|has|match)[a-z]", text[found.end() : found.end() + 7])
+        )
         if read and not article and polarity(text, found.start(), found.end()) == "asserted":
             yield options.letters[name]
     for found in ORDINAL.finditer(text, start, end):

@@ -5,19 +5,23 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Literal
 
 from eyetest.scorers.polarity import DENIAL, clause, sentence
+
+Follows = Literal["sentence", "option", "letter"]
+"""After a cue: a sentence that names the option, the option at once, or a bare letter at once."""
 
 NOUN = r"(?:answer|option|choice|solution|conclusion|label|classification|category|prediction|verdict|guess|selection)"
 LINK = r"(?:is|was|are|would be|should be|must be|will be|has to be|seems to be|appears to be|is likely|is most likely|is probably)\b(?: therefore| thus| clearly| simply| just)?(?!,? not sure)"
 # A declared answer: the option may stand anywhere in what follows, up to the end of the sentence.
 OPEN_CUES = (
-    rf"\b(?:answers|{NOUN})(?: (?:to|for|of|that|in|from|which|here|should|i|would)\b[^.:;\n]{{0,80}}?)?\s*(?:\b{LINK}|[:=]|-+>|→)",
+    rf"\b(?:answers|{NOUN})(?: (?:to|for|of|that|in|from|which|here|should|i|would)\b[^.:;\n]{{0,80}}?)?\s*(?:\b{LINK}|[:=]|-+>|→| - )",
     r"\b(?:i|we)(?:'d|'ll| would| will| shall| must)?(?: have to| also| therefore| still| now)? "
     r"(?:choose|pick|select|go (?:with|for)|opt for|say|guess|answer|conclude|classify|label|categori[sz]e|settle on|vote for)\b(?: that)?",
     r"(?:答案|正解|答え|정답|回答|\brespuesta(?: correcta)?|\bréponse(?: correcte)?|\bantwort|\bresposta(?: correta)?|\brisposta(?: corretta)?|\bответ|الإجابة(?: الصحيحة)?|الجواب(?: الصحيح)?)"
-    r"\s*(?:应该|应)?(?:是|为|は|은|는|هي|هو|\b(?:es|est|ist|é|è)\b|:|-)\s*:?",
-    r"(?:选择|选项|选)(?=\s*[A-Za-z(])",
+    r"\s*(?:应该|应)?(?:是|为|は|은|는|هي|هو|\b(?:es|est|ist|é|è)\b|:|-)\s*:?(?: ?(?:la|le|el|die|der)\b)?",
+    r"(?:选项[是为:]|选择|选项|选)(?=\s*[A-Za-z(])",
 )
 SUBJECT = r"(?:it|this|that|he|she|(?:the|this|these|my|its) (?:[\w']+ ){1,4}?)"
 BE = (
@@ -29,17 +33,42 @@ STRICT_CUES = (
     rf"\b(?:therefore|thus|hence|consequently|accordingly|in conclusion|overall|in summary|to conclude|to summari[sz]e|ultimately|"
     rf"so|actually|wait|correction|(?:that|this|which)(?: only)? leaves(?: us with| only| me with)?|leaving(?: us with| only)?|因此|所以)\b[,:]?(?: no,)?(?: (?:i|we) (?:think|believe))?(?: {SUBJECT}{BE})?",
 )
-# (one of these substrings must be there at all, strict, the expression): most completions skip most expressions.
+# Before a bare letter that ends its clause, and before nothing else.
+LETTER_CUE = (
+    r"(?:\b(?:it's|it is|it was|i think|i believe|i suspect|probably|likely|could be|might be|may be|must be|c'est|choose|pick|select)\b"
+    r"|\A(?:so|ok|okay|sure)\b,?)(?: (?:it's|it is|that|probably|most likely|option))*"
+)
 NOUNS = ("answer", "option", "choice", "solution", "conclusion", "label", "classification", "category", "prediction", "verdict")
 FOREIGN = ("答", "解", "정답", "respuesta", "réponse", "antwort", "resposta", "risposta", "ответ", "الإجابة", "الجواب")
 CONCLUDING = ("therefore", "thus", "hence", "consequent", "according", "conclu", "overall", "summar", "ultimate", "so ", "so,")
 CORRECTING = ("actually", "wait", "correction", "leav", "因此", "所以")
-CUES = (
-    ((*NOUNS, "guess", "selection"), False, re.compile(OPEN_CUES[0], re.I)),
-    (("i ", "i'", "we "), False, re.compile(OPEN_CUES[1], re.I)),
-    (FOREIGN, False, re.compile(OPEN_CUES[2], re.I)),
-    (("选",), False, re.compile(OPEN_CUES[3], re.I)),
-    (CONCLUDING + CORRECTING, True, re.compile(STRICT_CUES[0], re.I)),
+GUESSING = (
+    "it's",
+    "it is",
+    "it was",
+    "think",
+    "believe",
+    "suspect",
+    "likely",
+    "probably",
+    "be ",
+    "c'est",
+    "choose",
+    "pick",
+    "select",
+    "so",
+    "ok",
+    "sure",
+)
+# (one of these substrings must be there at all, what may follow, the expression): most completions skip most expressions.
+CUES: tuple[tuple[tuple[str, ...], Follows, re.Pattern[str]], ...] = (
+    ((*NOUNS, "guess", "selection"), "sentence", re.compile(OPEN_CUES[0], re.I)),
+    (("i ", "i'", "we "), "sentence", re.compile(OPEN_CUES[1], re.I)),
+    (FOREIGN, "sentence", re.compile(OPEN_CUES[2], re.I)),
+    (("选",), "sentence", re.compile(OPEN_CUES[3], re.I)),
+    (CONCLUDING + CORRECTING, "option", re.compile(STRICT_CUES[0], re.I)),
+    (("no",), "option", re.compile(r"(?<=[.?!)…—,;-] )no\b,?(?: (?:wait|actually|rather))?,?(?: (?:it's|it is))?", re.I)),
+    (GUESSING, "letter", re.compile(LETTER_CUE, re.I)),
 )
 NOT_DECLARING = re.compile(
     r"\b(?:whether|if|which|unclear|not sure|unsure|depends|can't|cannot|unable|first|initial|choose (?:from|between))\b", re.I
@@ -54,19 +83,21 @@ class Cue:
     """First character of the cue."""
     at: int
     """First character after it."""
-    strict: bool
-    """The option must stand right there."""
+    follows: Follows
+    """What may follow."""
 
 
 def cues(text: str) -> Iterator[Cue]:
     """Every cue in `text` whose own sentence does not take it back, in reading order. text: as `clean.visible` leaves it."""
     lower = text.lower()
-    for hints, strict, expression in CUES:
+    for hints, follows, expression in CUES:
         if any(hint in lower for hint in hints):
             for found in expression.finditer(text):
                 before = clause(text, sentence(text, found.start(), found.start())[0], found.start())
-                if not (NOT_DECLARING.search(before) or DENIAL.search(before)):
-                    yield Cue(found.start(), found.end(), strict)
+                # "No wait, it is B": a correction is not denied by the "no" before it.
+                denied = follows != "option" and DENIAL.search(before)
+                if not (denied or NOT_DECLARING.search(before)):
+                    yield Cue(found.start(), found.end(), follows)
 
 
 # Not after an initial or a title: "J. K. Rowling", "St. Louis".
@@ -84,9 +115,17 @@ def declared_text(text: str) -> str | None:
     """
     ranked: dict[int, tuple[int, str]] = {}
     for cue in cues(text):
-        if cue.strict and text[: cue.start].rstrip(" ")[-1:] not in ("", ".", "!", "?", "\n"):
+        if cue.follows == "letter" or (
+            cue.follows == "option" and text[: cue.start].rstrip(" ")[-1:] not in ("", ".", "!", "?", "\n")
+        ):
             continue
-        rank = 2 if cue.strict else 0 if PLAIN_ANSWER.search(text, cue.start, cue.at) or not text[cue.start].isascii() else 1
+        rank = (
+            2
+            if cue.follows == "option"
+            else 0
+            if PLAIN_ANSWER.search(text, cue.start, cue.at) or not text[cue.start].isascii()
+            else 1
+        )
         start = cue.at
         while text[start : start + 1] in (" ", "\n", ":", '"'):
             start += 1

@@ -7,7 +7,29 @@ from dataclasses import dataclass
 
 SMALL = dict(
     zip(
-        ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen", "twenty"],
+        [
+            "zero",
+            "one",
+            "two",
+            "three",
+            "four",
+            "five",
+            "six",
+            "seven",
+            "eight",
+            "nine",
+            "ten",
+            "eleven",
+            "twelve",
+            "thirteen",
+            "fourteen",
+            "fifteen",
+            "sixteen",
+            "seventeen",
+            "eighteen",
+            "nineteen",
+            "twenty",
+        ],
         range(21),
         strict=True,
     )
@@ -30,10 +52,12 @@ NUMBER = re.compile(
 )
 SCALE = re.compile(rf"[\s-]?(?P<scale>{'|'.join(sorted(SCALES, key=len, reverse=True))})\b", re.I)
 UNIT = re.compile(
-    rf"[\s-]?(?P<unit>{'|'.join(sorted(map(re.escape, {*UNITS, *KNOWN_UNITS}), key=len, reverse=True))})(?P<plural>s?)(?![A-Za-z0-9²])", re.I
+    rf"[\s-]?(?P<unit>{'|'.join(sorted(map(re.escape, {*UNITS, *KNOWN_UNITS}), key=len, reverse=True))})(?P<plural>s?)(?![A-Za-z0-9²])",
+    re.I,
 )
 RANGE = re.compile(
-    rf"\s*(?:between\s+|from\s+)?(?P<low>[-+]?(?:{DIGITS}))\s*(?:-|–|—|\bto\b|\band\b)\s*(?P<high>[-+]?(?:{DIGITS}))\s*(?P<rest>[^\d]{{0,20}})\Z", re.I
+    rf"\s*(?:between\s+|from\s+)?(?P<low>[-+]?(?:{DIGITS}))\s*(?:-|–|—|\bto\b|\band\b)\s*(?P<high>[-+]?(?:{DIGITS}))\s*(?P<rest>[^\d]{{0,20}})\Z",
+    re.I,
 )
 MONTHS = {
     name: number

@@ -21,11 +21,37 @@ HANGUL = "\u1100-\u11ff\uac00-\ud7af"
 EDGE_SCRIPT = re.compile(f"[{UNSPACED}]")
 RIGHTLESS = re.compile(f"[{UNSPACED}{HANGUL}]")
 COMMON = frozenset(
-    ["a", "an", "and", "are", "as", "at", "be", "by", "do", "for", "he", "i", "in", "is", "it", "me", "my", "no", "none", "not", "of", "off", "on", "or", "other", "she", "so", "that", "the", "they", "this", "to", "up", "us", "we", "yes"]
+    (
+        "a",
+        "an",
+        "and",
+        "are",
+        "as",
+        "at",
+        "be",
+        "by",
+        "do",
+        "for",
+        "he",
+        "i",
+        "in",
+        "is",
+        "it",
+        "me",
+        "my",
+        "no",
+        "none",
+        "not",
+        "of",
+        "off",
+    )
+    + ("on", "one", "or", "other", "she", "so", "that", "the", "they", "this", "to", "up", "us", "we", "yes")
 )
 """Texts that running prose holds anyway: read where an answer must stand, never out of the middle of a sentence."""
 NONE_OF = ("none of the above", "none of these", "none of them", "none of those", "none of the options", "none of the choices")
 """One option under six names."""
+AFTER_COMMON = r"(?=\s*(?:$|[^\w\s])|\s+(?:because|since|as|it|there|this|that|the|they|he|she|i|not|is)\b)"
+UNIT_GAP = re.compile(r"(?<=\d) ?(?=[a-z%°])")
 CANNOT = re.compile(r"\b(?:cannot|can't|can not)\b")
 WORDS = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"]
 
@@ -53,6 +79,7 @@ def _edges(key: str) -> tuple[str, str]:
 def _expression(key: str) -> str:
     """`key` as a regular expression with flexible white space and boundaries."""
     left, right = _edges(key)
+    right += AFTER_COMMON if key in COMMON else ""
     body = r"\s+".join(re.escape(word) for word in key.split())
     return f"{left}{body}{right}"
 
@@ -119,6 +146,7 @@ def _spellings(choices: tuple[str, ...]) -> dict[str, str]:
     for key, choice in tuple(exact.items()):
         compact = key.replace(" ", "")
         others = [compact] if ("_" in choice or "-" in choice) else []
+        others += (UNIT_GAP.sub(gap, key) for gap in ("", " ")) if UNIT_GAP.search(key) else ()
         others += NONE_OF if key in NONE_OF else ()
         others += (CANNOT.sub(word, key) for word in ("cannot", "can't", "can not")) if CANNOT.search(key) else ()
         for other in others:
@@ -182,6 +210,7 @@ def compile_options(choices: tuple[str, ...], letters: bool) -> Options:
     by_letter = dict(zip(option_letters(len(choices)), choices, strict=True)) if letters else {}
     exact = _spellings(choices)
     opposite = _opposites(exact)
+    worded = exact | _number_words(exact)
     clashing = frozenset(key.upper() for key, choice in exact.items() if by_letter.get(key.upper(), choice) != choice)
     single = {key for key in exact if len(key) == 1 and key.isalpha() and key.isascii()}
     single |= {key for key in exact if key.upper() in by_letter}
@@ -190,11 +219,11 @@ def compile_options(choices: tuple[str, ...], letters: bool) -> Options:
         texts=choices,
         letters=by_letter,
         verbatim=_verbatim(choices, by_letter, clashing),
-        exact=exact | _number_words(exact),
+        exact=worded,
         opposite=opposite,
         yes_no=_yes_no(exact, opposite, len(set(choices))),
         anywhere=_pattern(prose),
-        leading=_pattern([key for key in exact if not (letters and key in single)], r"(?:(?:an?|the)\s+)?"),
+        leading=_pattern([key for key in worded if not (letters and key in single)], r"(?:(?:an?|the)\s+)?"),
         longest=max(map(len, exact), default=0),
         clashing=clashing,
     )

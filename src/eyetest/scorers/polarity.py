@@ -13,7 +13,7 @@ WINDOW = 160
 
 SENTENCE_END = re.compile(r"[.!?](?=[\s\"')\]]|$)|[。！？\n]")
 CLAUSE_BREAK = re.compile(
-    r"[,;:()—–]|\b(?:but|however|it's|that's|rather(?! than)|instead(?! of)|though|although)\b"
+    r"[,;:()—–]|\b(?:but|however|rather(?! than)|instead(?! of)|though|although)\b"
     r"|\b(?:and|so|because|since|while|whereas) (?:it|this|that|the|they|i|there|is)\b",
     re.I,
 )
@@ -21,15 +21,17 @@ DENIAL = re.compile(
     r"\b(?:not(?! only\b| just\b| merely\b| simply\b)|no(?! doubt\b| question\b)|never|neither|nor|without(?! (?:a |any )?doubt)|none|nothing|"
     r"nobody|cannot(?! deny)|cant|isnt|arent|wasnt|doesnt|dont|didnt|non|hardly|rather than|instead of|unlike|other than|as opposed to|"
     r"lacks?|lacking|(?:absence|lack|free|devoid|opposite) of|free from|far from|fails? to|(?:ruled?|ruling) out|eliminat\w+|exclud\w+|"
-    r"unlikely|incorrect|wrong)\b|n't\b(?! deny| help but)",
+    r"except|excluding|apart from|anything but|unlikely|incorrect|wrong)\b|n't\b(?! deny| help but)",
     re.I,
 )
-OPEN_LEFT = re.compile(r"\b(?:whether|if|not necessarily|unclear|not sure|unsure|depends|determine|decide)\b", re.I)
+OPEN_LEFT = re.compile(
+    r"\b(?:whether|if|hard to|difficult to|not necessarily|unclear|not sure|unsure|depends|determine|decide)\b", re.I
+)
 OPEN_RIGHT = re.compile(r"\s*or not(?=\s*(?:[.,;:?!)\n]|$)| (?:is|based|depends|would|we|i|it|requires|in|to)\b)", re.I)
 DENIED_RIGHT = re.compile(
-    r"[\"')\]]*(?: (?:options?|choices?|answers?|content|speech|elements?|language|imagery|message|material))?"
+    r"[\"')]*\s*[:=]\s*(?:no|false|0)\b|[\"')\]]*(?: (?:options?|choices?|answers?|content|speech|elements?|language|imagery|message|material))?"
     r" (?:is|was|are|were|would be|would|can be|can|could be|seems?|appears?|has been|should be|do|does)?(?: (?:also|clearly|definitely|therefore|thus|simply|both))* ?"
-    r"(?:(?:not|n't|never) (?:be |been )?(?:the|an?|correct|right|it\b|it's|present|shown|visible|depicted|applicable|supported|mentioned|match|fit|apply|possible|accurate)"
+    r"(?:(?:not|n't|never) (?:be |been )?(?:the|an?|correct|right|it\b|it's|present|shown|visible|depicted|there\b|applicable|supported|mentioned|match|fit|apply|possible|accurate)"
     r"|(?:wrong|incorrect|inaccurate|unlikely|false|absent|lacking|ruled out|eliminated|excluded|impossible|implausible|irrelevant)\b)",
     re.I,
 )

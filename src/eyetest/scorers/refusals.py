@@ -5,9 +5,7 @@ from __future__ import annotations
 import re
 
 PICTURE = r"(?:images?|pictures?|photos?|photographs?|memes?|thumbnails?|visuals?|attachments?)"
-CANNOT = (
-    r"(?:cannot|can't|cant|can not|could not|couldn't|won't be able to|will not be able to|won't|will not|am unable to|'m unable to|am not able to|'m not able to|are unable to)"
-)
+CANNOT = r"(?:cannot|can't|cant|can not|could not|couldn't|won't be able to|will not be able to|won't|will not|am unable to|'m unable to|am not able to|'m not able to|are unable to)"
 DOING = (
     r"(?:help|assist|provide|answer|identify|determine|tell|see|view|access|process|analy[sz]e|comply|fulfil\w*|recogni[sz]e|"
     r"engage|comment|confirm|make|discuss|say|know|decide|discern|judge|guess|perceive|look at|interpret|open|display|complete|choose|do that)"
@@ -22,7 +20,7 @@ TABLE = (
         ("sorry", "unfortunately", "apolog"),
         rf"^(?:sorry|unfortunately|i apologi[sz]e)\b[^.\n]{{0,60}}\b(?:{CANNOT}|unable to|not able to|don't|do not)\b",
     ),
-    (("sorry",), r"\b(?:i'm|i am|we're|we are) (?:\w+ )?sorry\b|^sorry\b"),
+    (("sorry",), r"\b(?:i'm|i am|we're|we are) (?:\w+ )?sorry\b|^sorry[.!]?$"),
     (("apolog",), r"\b(?:i apologi[sz]e|my apologies)\b"),
     (("unable to", "not able to"), r"\b(?:i|i'm|i am|we are) (?:unable|not able) to\b"),
     (
@@ -61,9 +59,15 @@ TABLE = (
         ("please", "you ", "kindly"),
         rf"\b(?:please|could you|can you|kindly)(?: \w+){{0,2}}? (?:provide|upload|share|attach|send|describe)(?: \w+){{0,4}}? {PICTURE}\b",
     ),
-    (("decline", "refuse"), r"\b(?:i must|i have to|i'll have to) (?:respectfully )?(?:decline|refuse)\b|\bi (?:respectfully )?decline\b"),
+    (
+        ("decline", "refuse"),
+        r"\b(?:i must|i have to|i'll have to) (?:respectfully )?(?:decline|refuse)\b|\bi (?:respectfully )?decline\b",
+    ),
     (("against",), r"\bagainst (?:my|our|the) (?:\w+ )?(?:policy|policies|guidelines|programming)\b"),
-    (("法", "不", "歉", "没"), r"我无法|我不能|无法(?:确定|回答|识别|判断|查看)|看不到(?:图|任何)|抱歉|对不起|没有(?:提供|看到)?图|我不知道"),
+    (
+        ("法", "不", "歉", "没"),
+        r"我无法|我不能|无法(?:确定|回答|识别|判断|查看)|看不到(?:图|任何)|抱歉|对不起|没有(?:提供|看到)?图|我不知道",
+    ),
     (("对不起",), r"对不起"),
     (("siento", "puedo"), r"\blo siento\b|\bno puedo\b"),
     (("désol", "je ne"), r"\bje suis désolée?\b|\bje ne (?:peux|sais) pas\b"),

@@ -20,9 +20,13 @@ from eyetest.types import Sample, Score
 LONGEST = 60
 """Tokens of an answer in which an alias may stand anywhere; of a longer one only the first sentence is read."""
 UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u30ff\u3400-\u9fff\uf900-\ufaff"
-TOKEN = re.compile(rf"(?<![\w.])[-+]?\d[\d,]*(?:\.\d+)?|[{UNSPACED}]|(?:(?![{UNSPACED}\d])[^\W_](?:'(?=[^\W\d_]))?)+|\d+|[^\w\s.,;:!?\"'()\[\]{{}}/\\|…<>-]")
+TOKEN = re.compile(
+    rf"(?<![\w.])[-+]?\d[\d,]*(?:\.\d+)?|[{UNSPACED}]|(?:(?![{UNSPACED}\d])[^\W_](?:'(?=[^\W\d_]))?)+|\d+|[^\w\s.,;:!?\"'()\[\]{{}}/\\|…<>-]"
+)
 ARTICLES = frozenset(("a", "an", "the"))
-OR = re.compile(r"[\s\"')]*(?:,\s*[^,.;:!?\n]{1,40}){0,8}(?:,\s*)?(?:\bor\b|/)\s*(?:(?:perhaps|maybe|possibly)\s+)?[\"']?(?=\w)", re.I)
+OR = re.compile(
+    r"[\s\"')]*(?:,\s*[^,.;:!?\n]{1,40}){0,8}(?:,\s*)?(?:\bor\b|/)\s*(?:(?:perhaps|maybe|possibly)\s+)?[\"']?(?=\w)", re.I
+)
 OR_BEFORE = re.compile(r"\w[\"')]*(?:,\s*|\s+)or(?: (?:perhaps|maybe|possibly))?(?: (?:an?|the))? [\"']?\Z|\w\s?/\s?\Z", re.I)
 RANGE_JOINT = re.compile(r"\s*(?:-|–|—|\bto\b|\bor\b|\band\b)\s*\Z", re.I)
 
@@ -54,7 +58,9 @@ def _normalise(word: str) -> str:
     if word.isascii():
         return word
     # Models drop the accents of Latin names (Sao Paulo); in other scripts a mark makes another letter.
-    return "".join(unicodedata.normalize("NFKD", c)[0] if "\u00c0" <= c <= "\u024f" or "\u1e00" <= c <= "\u1eff" else c for c in word)
+    return "".join(
+        unicodedata.normalize("NFKD", c)[0] if "\u00c0" <= c <= "\u024f" or "\u1e00" <= c <= "\u1eff" else c for c in word
+    )
 
 
 @lru_cache(maxsize=65_536)
@@ -159,7 +165,9 @@ def _bounds(sample: Sample) -> tuple[float, float] | None:
     except (TypeError, ValueError):
         low, high = 1.0, 0.0
     if not low <= high:
-        raise DataError(f"Sample {sample.id!r}: metadata 'range' is {given!r}. Expected two numbers [low, high] with low <= high.")
+        raise DataError(
+            f"Sample {sample.id!r}: metadata 'range' is {given!r}. Expected two numbers [low, high] with low <= high."
+        )
     return low, high
 
 
@@ -179,7 +187,11 @@ def _same_number(answer: str, found: tuple[Number, ...], wanted: Number) -> bool
         same = abs(candidate.value - wanted.value) <= 1e-9 * max(1.0, abs(wanted.value))
         if not same or (candidate.unit and wanted.unit and candidate.unit != wanted.unit):
             continue
-        rivals = [o for o in (place - 1, place + 1) if 0 <= o < len(found) and found[o].value != wanted.value and _joined(answer, found, place, o)]
+        rivals = [
+            o
+            for o in (place - 1, place + 1)
+            if 0 <= o < len(found) and found[o].value != wanted.value and _joined(answer, found, place, o)
+        ]
         if not rivals and _asserted(answer, candidate):
             return True
     return False
