@@ -14,7 +14,6 @@ hangs is noticed soon, and an answer that is merely long still arrives.
 from __future__ import annotations
 
 import asyncio
-import atexit
 import contextlib
 import io
 import math
@@ -88,13 +87,10 @@ class OpenAIModel:
         """Answer in completion order; see `types.Model`. Raises ModelError on a wrong key, an unknown model, no server."""
         run = _Run(self._settings, self._key, Random(f"{self._seed}:openai:wait"))
         self._runs.append(run)
-        # An iterator that is neither finished nor closed would otherwise keep its thread at interpreter exit.
-        atexit.register(run.stop)
         try:
             yield from self._drive(run, requests)
         finally:
             run.stop()
-            atexit.unregister(run.stop)
             self._runs.remove(run)
 
     def close(self) -> None:

@@ -9,80 +9,57 @@ from dataclasses import dataclass, field
 from eyetest.errors import DataError
 from eyetest.scorers.clean import visible
 from eyetest.scorers.declared import cues
+from eyetest.scorers.letters import (
+    LINE_LETTER,
+    TWO,
+    UNREAD,
+    Reading,
+    enumerates,
+    letter_at,
+    letter_lines,
+    named_letters,
+    past,
+    skip,
+)
 from eyetest.scorers.options import Mention, Options, compile_options, fold
 from eyetest.scorers.polarity import SENTENCE_END, polarity, sentence
 from eyetest.scorers.refusals import find_refusal
 from eyetest.types import Sample, Score
 
-END = r"(?=\s*(?:$|\n))"
-LETTER = re.compile(
-    r"""[\s"'`]*(?P<named>(?:(?:the|la|l') ?)?(?:option|choice|letter|answer|opción|opção|opzione|вариант|选项)\s*:?\s*)?(?P<open>[(\[{"']?)\s*(?P<letter>[A-Za-z]{1,2})(?![A-Za-z0-9'])\s?(?P<close>[)\]}"']?)"""
-    r"(?P<dot>[.):]?)",
-    re.I,
-)
-CONNECTIVE = re.compile(
-    r"\s*(?:,|;|-|–|—|\(|\bbecause\b|\bsince\b|\bas\b|\bdue\b|\bgiven\b|\bbased\b|\bwhich\b|\bfor\b|\bwith\b|\bis (?:the )?(?:correct|right|best|answer)\b)",
-    re.I,
-)
-ANOTHER_LETTER = re.compile(
-    r"\s*(?:,\s*)?(?:\b(?:and|or|und|oder|y|o|ou|et)\b|[&/,+、和或])\s*(?:both |option |choice )?[(\[]?(?P<letter>[A-Za-z]{1,2})[)\]]?(?![A-Za-z0-9'])"
-    r"(?!\.? +(?:is|are|was|were|would|can|does|do|has|think|believe)\b)"
-)
 OR_TEXT = re.compile(r"[\s\"')]*(?:,\s*)?(?:\b(?:and|or|as well as)\b|[&/])\s*(?:also |possibly |perhaps |maybe |\")?", re.I)
 FILLER = re.compile(
-    r"[\s\"'(:\-–—=>]*(?:(?:that|it is|it's|this is|it|is|he is|she is|likely|most likely|probably|clearly|definitely|indeed|about|as|for|with|either|both|"
-    r"(?:the|this) (?:image|picture|photo|meme|answer|animal|object|person) (?:is|shows|depicts|contains)|labell?ed|called|yes,|no,)\b[\s\"':,]*)*",
+    r"[\s\"'(:\-–—=>]*(?:(?:that|it is|it's|this is|it|is|he is|she is|likely|most likely|probably|clearly|definitely|"
+    r"indeed|about|as|for|with|either|both|"
+    r"(?:the|this) (?:image|picture|photo|meme|answer|animal|object|person) (?:is|shows|depicts|contains)|labell?ed|called|"
+    r"yes,|no,)\b[\s\"':,]*)*",
     re.I,
 )
 NEGATED_HEAD = re.compile(
     r"[\s\"'(:]*(?:(?:definitely|certainly|clearly|probably|likely) )?(?:not|never|neither|n't|none of)\b", re.I
 )
 INSTEAD = re.compile(r"\b(?:but|rather|instead)\b[\s:,]*(?:rather |instead |is |it is |it's )?", re.I)
-NAMED_LETTER = re.compile(
-    r"(?:\b(?:option|choice|letter|answer)\s+|选项\s*)[(\[]?([A-Z]{1,2})[)\]]?(?![A-Za-z0-9'])|(?<!\w)[(\[]([A-Za-z]{1,2})[)\]]",
-    re.I,
-)
-ORDINAL = re.compile(r"\b(first|second|third|fourth|fifth|last) (?:answer )?(?:option|choice)\b", re.I)
-ORDINALS = ("first", "second", "third", "fourth", "fifth")
-NAMED_LETTER_HINTS = ("(", "[", "ption", "hoice", "etter", "nswer", "选项", "PTION", "HOICE", "ETTER", "NSWER")
-LINE_LETTER = re.compile(r"""["'(\[]*([A-Za-z]{1,2})["')\].:!?]*\Z""")
 AFFIRMED = re.compile(
-    r"[)\]\"'.]* ?(?:is|seems|would be|looks|appears|must be)(?: to be)?(?: (?:the|most|definitely|clearly|therefore|thus|likely|only|indeed|also|a|much))* "
+    r"[)\]\"'.]* ?(?:is|seems|would be|looks|appears|must be)(?: to be)?(?: (?:the|most|definitely|clearly|therefore|thus|"
+    r"likely|only|indeed|also|a|much))* "
     r"(?:correct|right|best|better|answer|true|accurate|appropriate|most appropriate|most likely answer)\b",
     re.I,
 )
 CAPITAL = re.compile(r"(?<![A-Za-z0-9'])([A-Z])(?![A-Za-z0-9'])(?! [a-z])")
 BARE_LETTER = re.compile(r"(?<![A-Za-z0-9'])[(\[]?([A-Z])(?=[)\]]? (?:is|seems|would be|looks|appears|must be)\b)")
-LAST_LETTER = re.compile(r"(?<=[^\W_]{2})[.!?:]\s+[(\[\"']?([A-Z])[)\]\"']?\.?\s*\Z")
-LISTED = re.compile(r"(?:^|(?<=[\s,;]))[(\[]?([A-Z])(?:[)\].:](?=\s)| ?[(=]| [-–] )")
 YES_NO = re.compile(r"[\s\"']*(?P<word>yes|no|yeah|yep|nope)(?:(?=\s*(?:$|[.,;:!\n\"'—–-]))|(?P<bare>(?=\s)))", re.I)
 BOTH_WORDS = re.compile(r"[\s,]*(?:and|or|/)\s*(?:yes|no)\b|[\s,.!]*(?:yes|no)[\s.!]*\Z", re.I)
 LEADING_QUESTION = re.compile(r"[^.!?\n]{1,300}\?\s+")
 AFTER_NO = re.compile(r"\s(?:it|there|this|that|the|they|he|she|i|we|these|those|not)\b", re.I)
 SOFT = re.compile(
-    r"\b(?:(?:it|this|that|(?:the|this) (?:[\w']+ ){1,4}?)(?: \w+)? ?(?:appears? to be|seems? to be|seems? like|looks? like|(?:is|'s)(?: most)? (?:likely|probably)|"
+    r"\b(?:(?:it|this|that|(?:the|this) (?:[\w']+ ){1,4}?)(?: \w+)? ?(?:appears? to be|seems? to be|seems? like|"
+    r"looks? like|(?:is|'s)(?: most)? (?:likely|probably)|"
     r"might be|may be|could be)|i(?:'d| would)? (?:guess|assume|think|believe|suspect))\b",
     re.I,
 )
 LETTER_AFTER = re.compile(r"[\s\"']*[(\[]([A-Za-z]{1,2})[)\]]")
-BESIDE = re.compile(r"[\s\"'(,:\-–—]*(?:(?:it is|it's|which is|this is|is)\b)?[\s\"'(]*", re.I)
 TURN = re.compile(r"\b(?:but|however|still|nevertheless|that said)\b,?", re.I)
 FIRST_SENTENCE = re.compile(r"(?:it|this|that)(?: is|'s| was)\s+", re.I)
 CORRECTION = re.compile(r"\b(?:wait|actually|correction|on second thought|hmm|or maybe)\b", re.I)
-
-
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """What one place of a completion says."""
-
-    text: str | None
-    """The option's text, None if the place speaks of options but chooses none."""
-    rule: str
-    """Why."""
-
-
-Unread = Reading(None, "no_option_found")
-TWO = Reading(None, "two_options_named")
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +145,7 @@ def _declared(options: Options, text: str) -> Reading | None:
         if reading:
             found.append((cue.at, reading))
     found += _affirmed(options, text)
-    found += _letter_lines(options, text)
+    found += letter_lines(options, text)
     if not found:
         return None
     at, reading = max(found, key=lambda pair: pair[0])
@@ -197,11 +174,11 @@ def _after_cue(options: Options, text: str, at: int, *, strict: bool) -> Reading
         if turn:
             return _after_cue(options, text, turn.end(), strict=strict)
         return None if strict else _resolved(options, text, at, end) or Reading(None, "negated_option")
-    start = _skip(text, at)
-    direct = options.at(text, start) or options.at(text, _past(FILLER, text, at))
+    start = skip(text, at)
+    direct = options.at(text, start) or options.at(text, past(FILLER, text, at))
     if direct:
         return _with_neighbours(options, text, direct)
-    letter = letter_at(options, text, start, declared=True) or letter_at(options, text, _past(FILLER, text, at), declared=False)
+    letter = letter_at(options, text, start, declared=True) or letter_at(options, text, past(FILLER, text, at), declared=False)
     if letter:
         return letter
     if strict:
@@ -211,19 +188,6 @@ def _after_cue(options: Options, text: str, at: int, *, strict: bool) -> Reading
         return answer
     end = sentence(text, start, start)[1]
     return _resolved(options, text, start, end)
-
-
-def _skip(text: str, at: int) -> int:
-    """Past white space, dashes and colons (a line break after the cue included)."""
-    while at < len(text) and text[at] in " \n:\"'=-–—>":
-        at += 1
-    return at
-
-
-def _past(pattern: re.Pattern[str], text: str, at: int) -> int:
-    """Where `pattern` ends if it matches at `at`, else `at`."""
-    found = pattern.match(text, at)
-    return found.end() if found else at
 
 
 def _with_neighbours(options: Options, text: str, mention: Mention) -> Reading:
@@ -237,69 +201,6 @@ def _with_neighbours(options: Options, text: str, mention: Mention) -> Reading:
     if letter and options.letters.get(letter[1].upper(), mention.text) != mention.text:
         return Reading(None, "letter_and_text_disagree")
     return Reading(mention.text, "declared_answer")
-
-
-def letter_at(options: Options, text: str, at: int, *, declared: bool) -> Reading | None:
-    """The option letter that stands at `at`, checked against a second letter and against the text beside it.
-
-    declared: after a cue, where a bare capital before any word is a letter ("the answer is B Paris").
-    """
-    found = LETTER.match(text, at)
-    if not found or found["letter"].upper() not in options.letters:
-        return None
-    name = found["letter"].upper()
-    choice = options.letters[name]
-    beside = _beside(options, text, found.end(), label=found["dot"] != "." or not declared)
-    if not _is_letter(options, text, found, declared=declared, agrees=beside == choice):
-        return None
-    other = ANOTHER_LETTER.match(text, found.end("close"))
-    if other and other["letter"].isupper() and options.letters.get(other["letter"].upper(), choice) != choice:
-        return TWO
-    if beside is not None and beside != choice:
-        return Reading(None, "letter_and_text_disagree")
-    if name in options.clashing and beside is None:
-        return Reading(None, "letter_or_text")
-    return Reading(choice, "declared_answer" if declared else "letter_first")
-
-
-def _is_letter(options: Options, text: str, found: re.Match[str], *, declared: bool, agrees: bool) -> bool:
-    """Whether the character found is meant as a letter and not as a word (`a`, `I`) or the start of a sentence."""
-    if found["named"] or found["close"] in (")", "]", "}") or (found["open"] and found["close"]) or found["dot"]:
-        return True
-    rest = text[found.end() : found.end() + 2]
-    if not rest.strip() or rest.startswith("\n") or rest[0] in "。，،、":
-        return True
-    if found["letter"].islower() or (found["letter"] == "I" and rest[0] in ",;'"):
-        return False
-    if (
-        (agrees and found["letter"] not in ("A", "I"))
-        or CONNECTIVE.match(text, found.end())
-        or ANOTHER_LETTER.match(text, found.end())
-    ):
-        return True
-    return declared and (found["letter"] not in ("A", "I") or not rest[0].isspace())
-
-
-def _beside(options: Options, text: str, at: int, *, label: bool) -> str | None:
-    """The option text that stands right beside a letter: `B. Paris`, `B (Paris)`, `B: it is Paris`.
-
-    label: the letter labels what follows, so a text that goes on as a sentence counts too.
-    """
-    start = _skip(text, at)
-    if "\n" in text[at:start]:
-        return None
-    line = options.exact.get(fold(text[start : start + options.longest + 8].partition("\n")[0]))
-    if line is not None:
-        return line
-    mention = options.at(text, start) or options.at(
-        text, re.compile(r"[\s\"'(,:\-–—]*(?:(?:it is|it's|which is|this is|is)\b)?[\s\"'(]*").match(text, at).end()
-    )  # type: ignore[union-attr]
-    if mention is None:
-        return None
-    follows = text[mention.end : mention.end + 1]
-    if label or not follows or follows in ".,;:!?)\n\"'":
-        return mention.text
-    return None
 
 
 def _affirmed(options: Options, text: str) -> Iterator[tuple[int, Reading]]:
@@ -319,46 +220,14 @@ def _affirmed(options: Options, text: str) -> Iterator[tuple[int, Reading]]:
             yield mention.start, Reading(mention.text, "declared_answer")
 
 
-def _letter_lines(options: Options, text: str) -> Iterator[tuple[int, Reading]]:
-    """A letter alone on the first or last line, or alone as the last sentence. Different first and last letters choose nothing."""
-    if not options.letters:
-        return
-    first_line, _, rest = text.partition("\n")
-    last_line = rest.rpartition("\n")[2]
-    first, last = LINE_LETTER.match(first_line.strip()), LINE_LETTER.match(last_line.strip())
-    ends = [found[1].upper() for found in (first, last) if found and found[1].upper() in options.letters]
-    if len(set(ends)) > 1:
-        yield len(text), TWO
-    elif last and ends and last[1].upper() == ends[-1]:
-        yield len(text), _letter_reading(options, ends[-1], "letter_alone")
-    elif ends:
-        yield 0, _letter_reading(options, ends[0], "letter_alone")
-    else:
-        final = LAST_LETTER.search(text, max(0, len(text) - 40))
-        if final and final[1] in options.letters and not _enumerates(options, text):
-            yield final.start(), _letter_reading(options, final[1], "letter_last")
-
-
-def _letter_reading(options: Options, name: str, rule: str) -> Reading:
-    return Reading(None, "letter_or_text") if name in options.clashing else Reading(options.letters[name], rule)
-
-
-def _enumerates(options: Options, text: str) -> bool:
-    """Whether the completion lists options back: two or more labelled letters on its first line or at the start of its first two lines."""
-    lines = [line for line in text.split("\n", 8)[:8] if line.strip()]
-    first = {name for name in LISTED.findall(lines[0]) if name in options.letters}
-    second = {name for name in LISTED.findall(lines[1][:4]) if name in options.letters} if len(lines) > 1 else set()
-    return len(first | second) > 1
-
-
 def _opening(options: Options, text: str) -> Reading | None:
     """How the completion begins: a letter with or without its text, yes / no, a first sentence that is an option."""
-    if _enumerates(options, text):
+    if enumerates(options, text):
         return None
     letter = letter_at(options, text, 0, declared=False)
     if letter:
         return TWO if _retracted(options, text, 0, letter) else letter
-    answer = _yes_no(options, text, _past(LEADING_QUESTION, text, 0))
+    answer = _yes_no(options, text, past(LEADING_QUESTION, text, 0))
     if answer:
         return answer
     end = SENTENCE_END.search(text)
@@ -434,7 +303,7 @@ def _resolved(options: Options, text: str, start: int, end: int) -> Reading | No
             denied = True
             if mention.text in options.opposite:
                 texts.setdefault(options.opposite[mention.text], "negation_of_label")
-    letters = dict.fromkeys(_named_letters(options, text, start, end), "letter_named")
+    letters = dict.fromkeys(named_letters(options, text, start, end), "letter_named")
     if len(texts) == 1 and len(letters) == 1 and texts.keys() != letters.keys():
         return Reading(None, "letter_and_text_disagree")
     found = letters | texts
@@ -445,27 +314,6 @@ def _resolved(options: Options, text: str, start: int, end: int) -> Reading | No
     return Reading(None, "negated_option") if denied else None
 
 
-def _named_letters(options: Options, text: str, start: int, end: int) -> Iterator[str]:
-    """Options asserted as `option B`, `(B)` or `the second option` in running text."""
-    if not any(hint in text for hint in NAMED_LETTER_HINTS):
-        return
-    for found in NAMED_LETTER.finditer(text, start, end) if options.letters else ():
-        name = (found[1] or found[2]).upper()
-        read = name in options.letters and name not in options.clashing and (found[2] or found[1].isupper())
-        # "option A" goes on with a verb; "which option a person likes" does not.
-        article = (
-            found[1] is not None
-            and name == "A"
-            and re.match(r" (?!is|was|seems|can|has|match)[a-z]", text[found.end() : found.end() + 7])
-        )
-        if read and not article and polarity(text, found.start(), found.end()) == "asserted":
-            yield options.letters[name]
-    for found in ORDINAL.finditer(text, start, end):
-        place = len(options.texts) - 1 if found[1].lower() == "last" else ORDINALS.index(found[1].lower())
-        if place < len(options.texts) and polarity(text, found.start(), found.end()) == "asserted":
-            yield options.texts[place]
-
-
 def _named(options: Options, text: str) -> Reading:
     """The only option named anywhere."""
-    return _resolved(options, text, 0, len(text)) or Unread
+    return _resolved(options, text, 0, len(text)) or UNREAD

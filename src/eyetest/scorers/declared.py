@@ -13,29 +13,39 @@ Follows = Literal["sentence", "option", "letter"]
 """After a cue: a sentence that names the option, the option at once, or a bare letter at once."""
 
 NOUN = r"(?:answer|option|choice|solution|conclusion|label|classification|category|prediction|verdict|guess|selection)"
-LINK = r"(?:is|was|are|would be|should be|must be|will be|has to be|seems to be|appears to be|is likely|is most likely|is probably)\b(?: therefore| thus| clearly| simply| just)?(?!,? not sure)"
+LINK = (
+    r"(?:is|was|are|would be|should be|must be|will be|has to be|seems to be|appears to be|is likely|is most likely|"
+    r"is probably)\b(?: therefore| thus| clearly| simply| just)?(?!,? not sure)"
+)
 # A declared answer: the option may stand anywhere in what follows, up to the end of the sentence.
 OPEN_CUES = (
-    rf"\b(?:answers|{NOUN})(?: (?:to|for|of|that|in|from|which|here|should|i|would)\b[^.:;\n]{{0,80}}?)?\s*(?:\b{LINK}|[:=]|-+>|→| - )",
+    rf"\b(?:answers|{NOUN})(?: (?:to|for|of|that|in|from|which|here|should|i|would)\b[^.:;\n]{{0,80}}?)?\s*(?:\b{LINK}|"
+    rf"[:=]|-+>|→| - )",
     r"\b(?:i|we)(?:'d|'ll| would| will| shall| must)?(?: have to| also| therefore| still| now)? "
-    r"(?:choose|pick|select|go (?:with|for)|opt for|say|guess|answer|conclude|classify|label|categori[sz]e|settle on|vote for)\b(?: that)?",
-    r"(?:答案|正解|答え|정답|回答|\brespuesta(?: correcta)?|\bréponse(?: correcte)?|\bantwort|\bresposta(?: correta)?|\brisposta(?: corretta)?|\bответ|الإجابة(?: الصحيحة)?|الجواب(?: الصحيح)?)"
+    r"(?:choose|pick|select|go (?:with|for)|opt for|say|guess|answer|conclude|classify|label|categori[sz]e|settle on|"
+    r"vote for)\b(?: that)?",
+    r"(?:答案|正解|答え|정답|回答|\brespuesta(?: correcta)?|\bréponse(?: correcte)?|\bantwort|\bresposta(?: correta)?|"
+    r"\brisposta(?: corretta)?|\bответ|الإجابة(?: الصحيحة)?|الجواب(?: الصحيح)?)"
     r"\s*(?:应该|应)?(?:是|为|は|은|는|هي|هو|\b(?:es|est|ist|é|è)\b|:|-)\s*:?(?: ?(?:la|le|el|die|der)\b)?",
     r"(?:选项[是为:]|选择|选项|选)(?=\s*[A-Za-z(])",
 )
 SUBJECT = r"(?:it|this|that|he|she|(?:the|this|these|my|its) (?:[\w']+ ){1,4}?)"
 BE = (
-    r" ?(?:is|was|'s|are|must be|would be|should be|appears to be|seems to be|looks like|can be (?:classified|considered|described|labell?ed|categori[sz]ed) as|"
+    r" ?(?:is|was|'s|are|must be|would be|should be|appears to be|seems to be|looks like|can be (?:classified|considered|"
+    r"described|labell?ed|categori[sz]ed) as|"
     r"(?:is|should be|would be) (?:classified|considered|labell?ed|categori[sz]ed) as|belongs to|falls (?:under|into))\b"
 )
 # A conclusion: the option must follow at once.
 STRICT_CUES = (
-    rf"\b(?:therefore|thus|hence|consequently|accordingly|in conclusion|overall|in summary|to conclude|to summari[sz]e|ultimately|"
-    rf"so|actually|wait|correction|(?:that|this|which)(?: only)? leaves(?: us with| only| me with)?|leaving(?: us with| only)?|因此|所以)\b[,:]?(?: no,)?(?: (?:i|we) (?:think|believe))?(?: {SUBJECT}{BE})?",
+    rf"\b(?:therefore|thus|hence|consequently|accordingly|in conclusion|overall|in summary|to conclude|to summari[sz]e|"
+    rf"ultimately|"
+    rf"so|actually|wait|correction|(?:that|this|which)(?: only)? leaves(?: us with| only| me with)?|leaving(?: us with|"
+    rf" only)?|因此|所以)\b[,:]?(?: no,)?(?: (?:i|we) (?:think|believe))?(?: {SUBJECT}{BE})?",
 )
 # Before a bare letter that ends its clause, and before nothing else.
 LETTER_CUE = (
-    r"(?:\b(?:it's|it is|it was|i think|i believe|i suspect|probably|likely|could be|might be|may be|must be|c'est|choose|pick|select)\b"
+    r"(?:\b(?:it's|it is|it was|i think|i believe|i suspect|probably|likely|could be|might be|may be|must be|c'est|choose|"
+    r"pick|select)\b"
     r"|\A(?:so|ok|okay|sure)\b,?)(?: (?:it's|it is|that|probably|most likely|option))*"
 )
 NOUNS = ("answer", "option", "choice", "solution", "conclusion", "label", "classification", "category", "prediction", "verdict")
@@ -102,7 +112,8 @@ def cues(text: str) -> Iterator[Cue]:
 
 # Not after an initial or a title: "J. K. Rowling", "St. Louis".
 SENTENCE = re.compile(
-    r"(?<!\b[A-Z])(?<!\b(?:St|Dr|Mr|Ms|Mt|Jr|Sr|No|Ft|vs|ca))(?<!\b(?:Mrs|Gen|Col|Rev))(?<!\bProf)\.(?=\s|$)|[!?](?=\s|$)|[。！？\n]"
+    r"(?<!\b[A-Z])(?<!\b(?:St|Dr|Mr|Ms|Mt|Jr|Sr|No|Ft|vs|ca))(?<!\b(?:Mrs|Gen|Col|Rev))(?<!\bProf)\.(?=\s|$)|[!?](?=\s|$)|"
+    r"[。！？\n]"
 )
 PLAIN_ANSWER = re.compile(r"answer", re.I)
 

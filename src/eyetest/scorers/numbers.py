@@ -46,7 +46,8 @@ UNITS = {
 KNOWN_UNITS = frozenset(UNITS.values())
 DIGITS = r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+"
 NUMBER = re.compile(
-    rf"(?P<currency>[$€£¥])?\s?(?:(?<![\w.,])|(?<=[$€£¥]))(?P<sign>[-+](?=[\d.]))?(?P<digits>{DIGITS})(?:[eE](?P<exponent>[-+]?\d{{1,2}}))?(?![\d])"
+    rf"(?P<currency>[$€£¥])?\s?(?:(?<![\w.,])|"
+    rf"(?<=[$€£¥]))(?P<sign>[-+](?=[\d.]))?(?P<digits>{DIGITS})(?:[eE](?P<exponent>[-+]?\d{{1,2}}))?(?![\d])"
     rf"|\b(?P<word>{'|'.join(sorted(SMALL, key=len, reverse=True))})\b",
     re.I,
 )
@@ -56,7 +57,8 @@ UNIT = re.compile(
     re.I,
 )
 RANGE = re.compile(
-    rf"\s*(?:between\s+|from\s+)?(?P<low>[-+]?(?:{DIGITS}))\s*(?:-|–|—|\bto\b|\band\b)\s*(?P<high>[-+]?(?:{DIGITS}))\s*(?P<rest>[^\d]{{0,20}})\Z",
+    rf"\s*(?:between\s+|from\s+)?(?P<low>[-+]?(?:{DIGITS}))\s*(?:-|–|—|\bto\b|"
+    rf"\band\b)\s*(?P<high>[-+]?(?:{DIGITS}))\s*(?P<rest>[^\d]{{0,20}})\Z",
     re.I,
 )
 MONTHS = {

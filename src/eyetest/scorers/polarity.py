@@ -18,9 +18,12 @@ CLAUSE_BREAK = re.compile(
     re.I,
 )
 DENIAL = re.compile(
-    r"\b(?:not(?! only\b| just\b| merely\b| simply\b)|no(?! doubt\b| question\b)|never|neither|nor|without(?! (?:a |any )?doubt)|none|nothing|"
-    r"nobody|cannot(?! deny)|cant|isnt|arent|wasnt|doesnt|dont|didnt|non|hardly|rather than|instead of|unlike|other than|as opposed to|"
-    r"lacks?|lacking|(?:absence|lack|free|devoid|opposite) of|free from|far from|fails? to|(?:ruled?|ruling) out|eliminat\w+|exclud\w+|"
+    r"\b(?:not(?! only\b| just\b| merely\b| simply\b)|no(?! doubt\b| question\b)|never|neither|nor|without(?! (?:a |"
+    r"any )?doubt)|none|nothing|"
+    r"nobody|cannot(?! deny)|cant|isnt|arent|wasnt|doesnt|dont|didnt|non|hardly|rather than|instead of|unlike|other than|"
+    r"as opposed to|"
+    r"lacks?|lacking|(?:absence|lack|free|devoid|opposite) of|free from|far from|fails? to|(?:ruled?|ruling) out|"
+    r"eliminat\w+|exclud\w+|"
     r"except|excluding|apart from|anything but|unlikely|incorrect|wrong)\b|n't\b(?! deny| help but)",
     re.I,
 )
@@ -29,10 +32,14 @@ OPEN_LEFT = re.compile(
 )
 OPEN_RIGHT = re.compile(r"\s*or not(?=\s*(?:[.,;:?!)\n]|$)| (?:is|based|depends|would|we|i|it|requires|in|to)\b)", re.I)
 DENIED_RIGHT = re.compile(
-    r"[\"')]*\s*[:=]\s*(?:no|false|0)\b|[\"')\]]*(?: (?:options?|choices?|answers?|content|speech|elements?|language|imagery|message|material))?"
-    r" (?:is|was|are|were|would be|would|can be|can|could be|seems?|appears?|has been|should be|do|does)?(?: (?:also|clearly|definitely|therefore|thus|simply|both))* ?"
-    r"(?:(?:not|n't|never) (?:be |been )?(?:the|an?|correct|right|it\b|it's|present|shown|visible|depicted|there\b|applicable|supported|mentioned|match|fit|apply|possible|accurate)"
-    r"|(?:wrong|incorrect|inaccurate|unlikely|false|absent|lacking|ruled out|eliminated|excluded|impossible|implausible|irrelevant)\b)",
+    r"[\"')]*\s*[:=]\s*(?:no|false|0)\b|[\"')\]]*(?: (?:options?|choices?|answers?|content|speech|elements?|language|"
+    r"imagery|message|material))?"
+    r" (?:is|was|are|were|would be|would|can be|can|could be|seems?|appears?|has been|should be|do|does)?(?: (?:also|"
+    r"clearly|definitely|therefore|thus|simply|both))* ?"
+    r"(?:(?:not|n't|never) (?:be |been )?(?:the|an?|correct|right|it\b|it's|present|shown|visible|depicted|there\b|"
+    r"applicable|supported|mentioned|match|fit|apply|possible|accurate)"
+    r"|(?:wrong|incorrect|inaccurate|unlikely|false|absent|lacking|ruled out|eliminated|excluded|impossible|implausible|"
+    r"irrelevant)\b)",
     re.I,
 )
 NEITHER = re.compile(r"\b(?:neither|none of)\b", re.I)

@@ -5,10 +5,14 @@ from __future__ import annotations
 import re
 
 PICTURE = r"(?:images?|pictures?|photos?|photographs?|memes?|thumbnails?|visuals?|attachments?)"
-CANNOT = r"(?:cannot|can't|cant|can not|could not|couldn't|won't be able to|will not be able to|won't|will not|am unable to|'m unable to|am not able to|'m not able to|are unable to)"
+CANNOT = (
+    r"(?:cannot|can't|cant|can not|could not|couldn't|won't be able to|will not be able to|won't|will not|"
+    r"am unable to|'m unable to|am not able to|'m not able to|are unable to)"
+)
 DOING = (
     r"(?:help|assist|provide|answer|identify|determine|tell|see|view|access|process|analy[sz]e|comply|fulfil\w*|recogni[sz]e|"
-    r"engage|comment|confirm|make|discuss|say|know|decide|discern|judge|guess|perceive|look at|interpret|open|display|complete|choose|do that)"
+    r"engage|comment|confirm|make|discuss|say|know|decide|discern|judge|guess|perceive|look at|interpret|open|display|"
+    r"complete|choose|do that)"
 )
 NEGATED = ("n't", "not", "cant", "unable")
 # (one of these substrings must be there, the phrase). The phrasings are those of GPT-4V, Claude, Gemini, LLaVA, Qwen-VL and
@@ -30,11 +34,13 @@ TABLE = (
     ),
     (
         ("be ",),
-        r"\b(?:can ?not|can't|could not|couldn't) be (?:\w+ly )?(?:determined|identified|answered|known|inferred|established|told)\b",
+        r"\b(?:can ?not|can't|could not|couldn't) be (?:\w+ly )?(?:determined|identified|answered|known|inferred|"
+        r"established|told)\b",
     ),
     (
         ("as a",),
-        rf"\bas an? (?:ai|artificial intelligence|(?:large |visual |text based |multimodal )*(?:language )?model|assistant)\b[^.\n]{{0,100}}?"
+        rf"\bas an? (?:ai|artificial intelligence|(?:large |visual |text based |multimodal )*(?:language )?model|"
+        rf"assistant)\b[^.\n]{{0,100}}?"
         rf"(?:{CANNOT}|unable|not able|don't|do not|not appropriate)\b",
     ),
     (
@@ -52,12 +58,14 @@ TABLE = (
     (("without",), rf"\bwithout (?:seeing |access to |viewing )?(?:the|an|any) (?:actual )?{PICTURE}\b"),
     (
         ("not ", "n't", "failed", "missing"),
-        rf"\b{PICTURE} (?:(?:(?:is|was|has|did|does|could|can) ?not|isn't|wasn't|hasn't|didn't|doesn't|can't|couldn't|failed to) (?:be |been )?"
+        rf"\b{PICTURE} (?:(?:(?:is|was|has|did|does|could|can) ?not|isn't|wasn't|hasn't|didn't|doesn't|can't|couldn't|"
+        rf"failed to) (?:be |been )?"
         rf"(?:provided|attached|included|load(?:ed)?|available|uploaded|visible|shown|given|viewed|displayed)|is missing)\b",
     ),
     (
         ("please", "you ", "kindly"),
-        rf"\b(?:please|could you|can you|kindly)(?: \w+){{0,2}}? (?:provide|upload|share|attach|send|describe)(?: \w+){{0,4}}? {PICTURE}\b",
+        rf"\b(?:please|could you|can you|kindly)(?: \w+){{0,2}}? (?:provide|upload|share|attach|send|"
+        rf"describe)(?: \w+){{0,4}}? {PICTURE}\b",
     ),
     (
         ("decline", "refuse"),

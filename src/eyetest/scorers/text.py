@@ -21,7 +21,8 @@ LONGEST = 60
 """Tokens of an answer in which an alias may stand anywhere; of a longer one only the first sentence is read."""
 UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u30ff\u3400-\u9fff\uf900-\ufaff"
 TOKEN = re.compile(
-    rf"(?<![\w.])[-+]?\d[\d,]*(?:\.\d+)?|[{UNSPACED}]|(?:(?![{UNSPACED}\d])[^\W_](?:'(?=[^\W\d_]))?)+|\d+|[^\w\s.,;:!?\"'()\[\]{{}}/\\|…<>-]"
+    rf"(?<![\w.])[-+]?\d[\d,]*(?:\.\d+)?|[{UNSPACED}]|(?:(?![{UNSPACED}\d])[^\W_](?:'(?=[^\W\d_]))?)+|\d+|"
+    rf"[^\w\s.,;:!?\"'()\[\]{{}}/\\|…<>-]"
 )
 ARTICLES = frozenset(("a", "an", "the"))
 OR = re.compile(

@@ -24,6 +24,7 @@ from PIL import ImageCms, PngImagePlugin
 
 from eyetest import images
 from eyetest.errors import BadImageError, MissingExtraError
+from eyetest.images import files, pixels
 from eyetest.types import Image
 
 RED, BLUE, WHITE = (255, 0, 0), (0, 0, 255), (255, 255, 255)
@@ -334,7 +335,7 @@ def test_over_the_pixel_cap_before_decoding() -> None:
 
 
 def test_just_under_the_cap_gives_no_warning(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(images, "MAX_PIXELS", 8000)
+    monkeypatch.setattr(pixels, "MAX_PIXELS", 8000)
     monkeypatch.setattr(pil, "MAX_IMAGE_PIXELS", 5000)  # between Pillow's warning (5,000) and its error (10,000)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -545,7 +546,7 @@ def test_digest_reads_a_file_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     path = tmp_path / "a.png"
     path.write_bytes(b"once")
     expected = images.digest(Image(path=str(path)))
-    monkeypatch.setattr(images, "read_bytes", lambda _image: pytest.fail("read twice"))
+    monkeypatch.setattr(files, "read_bytes", lambda _image: pytest.fail("read twice"))
     assert images.digest(Image(path=str(path), operations=("blank",))) == expected
 
 
@@ -630,7 +631,7 @@ def test_parquet_cache_notices_a_change_and_stays_small(tmp_path: Path) -> None:
     assert images.read_bytes(image) == b"a"
     parquet(tmp_path, [b"bb"] * 12)
     assert images.read_bytes(image) == b"bb"
-    assert images._row_group.cache_info().maxsize == 2
+    assert files._row_group.cache_info().maxsize == 2
 
 
 # --- operations ---
@@ -651,7 +652,7 @@ def test_blank_of_a_broken_picture_is_still_bad() -> None:
 
 def test_operations_run_in_order_with_their_argument(monkeypatch: pytest.MonkeyPatch) -> None:
     paint = {"paint": lambda picture, argument: flat("RGB", argument, picture.size)}
-    monkeypatch.setattr(images, "OPERATIONS", {**images.OPERATIONS, **paint})
+    monkeypatch.setattr(pixels, "OPERATIONS", {**images.OPERATIONS, **paint})
     image = images.with_operation(images.with_operation(Image(data=encoded(noise(), "PNG")), "blank"), "paint:red")
     assert images.decode(image).getpixel((0, 0)) == RED
 
@@ -678,7 +679,7 @@ def sent(image: Image, max_side: int | None = None) -> tuple[str, bytes]:
 )
 def test_plain_pictures_go_out_unchanged_and_undecoded(kind: str, mime: str, monkeypatch: pytest.MonkeyPatch) -> None:
     data = encoded(noise(), kind)
-    monkeypatch.setattr(images, "_decode", lambda *_: pytest.fail("decoded"))
+    monkeypatch.setattr(pixels, "_decode", lambda *_: pytest.fail("decoded"))
     assert sent(Image(data=data)) == (mime, data)
     assert sent(Image(data=data), max_side=48) == (mime, data)
 
@@ -761,3 +762,11 @@ def test_threads(tmp_path: Path) -> None:
 def test_import_is_light() -> None:
     code = "import sys, eyetest.images; print([m for m in ('PIL', 'numpy', 'pyarrow') if m in sys.modules])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "[]"
+
+
+def test_parquet_list_items_and_the_suffix_in_capitals(tmp_path: Path) -> None:
+    path = parquet(tmp_path, [[b"r0i0", b"r0i1"], [b"r1i0"]], name="A.PARQUET")
+    assert images.read_bytes(Image(path=path, member="image[1]:0")) == b"r0i1"
+    assert images.read_bytes(Image(path=path, member="image[0]:1")) == b"r1i0"
+    with pytest.raises(BadImageError, match="its cell holds no such item"):
+        images.read_bytes(Image(path=path, member="image[1]:1"))

@@ -1,4 +1,4 @@
-"""Pictures: encoded bytes, digest, pixels as a person sees them, and the form an API is sent.
+"""Pixels as a person sees them, and the form in which an API is sent a picture.
 
 Nothing is decoded before `decode`, `check` or a `data_uri` that must re-encode. Every fault of a file is a
 `BadImageError` that names the picture. All functions may be called from several threads at once.
@@ -15,24 +15,18 @@ What `decode` makes of a file (always 8-bit RGB):
 from __future__ import annotations
 
 import base64
-import hashlib
 import importlib
 import io
-import os
 import re
-import stat
 import struct
-import threading
 import zlib
-from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache, lru_cache
-from itertools import accumulate
 from typing import TYPE_CHECKING, Any, cast
 
-from eyetest.errors import BadImageError, MissingExtraError
+from eyetest.images.files import bad, read_bytes
 from eyetest.types import Image
 
 if TYPE_CHECKING:
@@ -40,9 +34,6 @@ if TYPE_CHECKING:
     from PIL import ImageCms
     from PIL.Image import Image as Pixels
     from PIL.ImageFile import ImageFile
-
-MAX_BYTES = 256 * 2**20
-"""Largest encoded picture, in bytes; checked before it is read."""
 
 MAX_PIXELS = 100_000_000
 """Largest picture, in width times height; checked in the header. TIFF also keeps Pillow's own limit, 89 million."""
@@ -91,40 +82,6 @@ _LOOKS_LIKE: tuple[tuple[str, str], ...] = (
 )
 
 _MIME = {"PNG": "image/png", "JPEG": "image/jpeg", "WEBP": "image/webp", "GIF": "image/gif"}
-
-_PARQUET_LOCK = threading.Lock()  # so that threads that want the same row group read it once
-
-
-def read_bytes(image: Image) -> bytes:
-    """The encoded bytes, as stored; operations are not applied.
-
-    Reads `data`, the file at `path`, or, for a `.parquet` path with member `column:row`, that cell: bytes or a Hugging
-    Face struct `{bytes, path}` with the path relative to the Parquet file's folder.
-    Raises BadImageError if there is nothing to read or it exceeds MAX_BYTES.
-    """
-    if image.data is not None:
-        data = image.data
-    elif image.path is None:
-        raise ValueError("An Image needs a path or data.")
-    elif image.member is None:
-        data = _read_file(image, image.path)
-    else:
-        data = _read_member(image, image.path, image.member)
-    if not data:
-        raise _bad(image, "is empty (0 bytes)")
-    _check_bytes(image, len(data))
-    return data
-
-
-def digest(image: Image) -> str:
-    """Sha256 (hex) of the encoded bytes, without operations.
-
-    Remembered for the 65,536 files used last, under their size and modification time, so a changed file is noticed.
-    """
-    if image.path is None:
-        return hashlib.sha256(read_bytes(image)).hexdigest()
-    status = _stat(image, image.path)
-    return _file_digest(image.path, image.member, status.st_size, status.st_mtime_ns)
 
 
 def decode(image: Image) -> Pixels:
@@ -182,119 +139,6 @@ def api_form(max_side: int | None) -> str:
     return f"picture/1:max_side={side},lanczos,png<={PNG_LIMIT},jpeg-q{JPEG_QUALITY}"
 
 
-# --- reading ---------------------------------------------------------------------------------------------------------
-
-
-def _bad(image: Image, reason: str, way_out: str = "Replace the file or leave the row out.") -> BadImageError:
-    """The one form of every error about a picture: its name, what is wrong, the way out."""
-    return BadImageError(f"The picture {image.name} {reason}. {way_out}")
-
-
-def _check_bytes(image: Image, n: int) -> None:
-    if n > MAX_BYTES:
-        raise _bad(image, f"has {n:,} bytes, over the limit of {MAX_BYTES:,}", "Scale it down or leave the row out.")
-
-
-def _stat(image: Image, path: str) -> os.stat_result:
-    try:
-        return os.stat(path)
-    except (OSError, ValueError) as error:  # ValueError: a NUL character in the path
-        raise _unreadable(image, path, error) from error
-
-
-def _unreadable(image: Image, path: str, error: OSError | ValueError) -> BadImageError:
-    of = "" if path == image.path else f" ({path})"
-    if isinstance(error, FileNotFoundError | NotADirectoryError):
-        return _bad(image, f"does not exist{of}", "Check the folder of pictures and the file's name.")
-    if isinstance(error, PermissionError):
-        return _bad(image, f"cannot be read: permission denied{of}", "Give yourself the right to read it (chmod +r).")
-    return _bad(image, f"cannot be read: {getattr(error, 'strerror', None) or error}{of}")
-
-
-def _read_file(image: Image, path: str) -> bytes:
-    status = _stat(image, path)
-    if not stat.S_ISREG(status.st_mode):  # a pipe or a device would block or never end
-        what = "a directory" if stat.S_ISDIR(status.st_mode) else "not a regular file"
-        raise _bad(image, f"is {what}", "Give the path of one picture.")
-    _check_bytes(image, status.st_size)
-    try:
-        with open(path, "rb", buffering=0) as file:
-            return file.readall()
-    except OSError as error:
-        raise _unreadable(image, path, error) from error
-
-
-@lru_cache(maxsize=65_536)
-def _file_digest(path: str, member: str | None, _size: int, _mtime_ns: int) -> str:
-    return hashlib.sha256(read_bytes(Image(path=path, member=member))).hexdigest()
-
-
-def _read_member(image: Image, path: str, member: str) -> bytes:
-    """The bytes of one Parquet cell. A malformed `member` is a bug of the reader that wrote it, so ValueError."""
-    column, _, digits = member.rpartition(":")
-    if not path.endswith(".parquet") or not column or not digits.isdecimal():
-        raise ValueError(f"Image member {member!r} of {path!r}: expected 'column:row' of a .parquet file.")
-    status, row = _stat(image, path), int(digits)
-    version = (path, status.st_size, status.st_mtime_ns)
-    with _reporting_arrow(image), _PARQUET_LOCK:
-        columns, starts = _parquet_shape(*version)
-        if column not in columns:
-            raise _bad(image, f"does not exist: no column {column!r}", f"Columns: {', '.join(columns)}.")
-        if row >= starts[-1]:
-            raise _bad(image, f"does not exist: the file has {starts[-1]} rows", "Read the dataset again; the file has changed.")
-        group = bisect_right(starts, row) - 1
-        cell = _row_group(*version, column, group)[row - starts[group]].as_py()
-    return _cell_bytes(image, path, cell)
-
-
-@lru_cache(maxsize=16)
-def _parquet_shape(path: str, _size: int, _mtime_ns: int) -> tuple[tuple[str, ...], tuple[int, ...]]:
-    """(column names, first row of every row group and the number of rows)."""
-    with _parquet_file(path) as file:
-        sizes = (file.metadata.row_group(i).num_rows for i in range(file.num_row_groups))
-        return tuple(file.schema_arrow.names), tuple(accumulate(sizes, initial=0))
-
-
-@lru_cache(maxsize=2)  # pictures are asked for in file order; two groups cover a neighbour that a condition swaps in
-def _row_group(path: str, _size: int, _mtime_ns: int, column: str, group: int) -> Any:
-    with _parquet_file(path) as file:
-        return file.read_row_group(group, columns=[column]).column(column)
-
-
-def _parquet_file(path: str) -> Any:
-    try:
-        import pyarrow.parquet as parquet
-    except ImportError:
-        raise MissingExtraError("pyarrow", "data", "Reading pictures from a Parquet file") from None
-    return parquet.ParquetFile(path)
-
-
-@contextmanager
-def _reporting_arrow(image: Image) -> Iterator[None]:
-    try:
-        yield
-    except (OSError, ValueError, LookupError, NotImplementedError) as error:  # the bases of all of Arrow's exceptions
-        raise _bad(image, f"cannot be read from the Parquet file: {error}") from error
-
-
-def _cell_bytes(image: Image, path: str, cell: Any) -> bytes:
-    """cell: bytes, or `{bytes, path}` as the Hugging Face `Image` feature stores it."""
-    file = None
-    if isinstance(cell, dict):
-        cell, file = cell.get("bytes"), cell.get("path")
-    if isinstance(cell, bytes):
-        return cell
-    if cell is not None or not isinstance(file, str | None):
-        raise _bad(image, f"is a cell of type {type(cell).__name__}", "Expected bytes or a struct {bytes, path}.")
-    if file is None:
-        raise _bad(image, "is null", "Leave the row out.")
-    folder = os.path.dirname(os.path.abspath(path))
-    target = os.path.normpath(os.path.join(folder, file))
-    if os.path.commonpath([folder, target]) != folder:  # a downloaded dataset must not reach for other files of this machine
-        raise _bad(image, f"points outside the dataset's folder ({file})", "Use a copy of the dataset that holds its pictures.")
-    return _read_file(image, target)
-
-
 # --- opening ---------------------------------------------------------------------------------------------------------
 
 
@@ -328,7 +172,7 @@ def _reporting(image: Image) -> Iterator[None]:
         yield
     except _pillow_errors() as error:
         reason = str(error) if isinstance(error, OSError | SyntaxError | ValueError) else f"{type(error).__name__}: {error}"
-        raise _bad(image, f"is damaged or of an unknown variety: {reason.rstrip('. ')}") from error
+        raise bad(image, f"is damaged or of an unknown variety: {reason.rstrip('. ')}") from error
 
 
 @cache
@@ -347,11 +191,11 @@ def _open(image: Image, data: bytes) -> ImageFile:
     found = next(((name, module) for name, (module, _, start) in _FORMATS.items() if start.match(data)), None)
     name, where = (found[0], _FORMATS[found[0]][:2]) if found else ("TGA", _TGA)
     if not found and not data.endswith(_TGA_END):
-        raise _bad(image, f"is not a picture: {_looks_like(data)}. Expected {READABLE}")
+        raise bad(image, f"is not a picture: {_looks_like(data)}. Expected {READABLE}")
     try:
         reader = _reader(*where)
     except ImportError:
-        raise _bad(image, f"is {name}, which this Pillow cannot read", "Update it: pip install -U pillow.") from None
+        raise bad(image, f"is {name}, which this Pillow cannot read", "Update it: pip install -U pillow.") from None
     if name == "PNG":
         _check_png(image, data)
     opened = reader(io.BytesIO(data))
@@ -367,7 +211,7 @@ def _check_pixels(image: Image, opened: ImageFile) -> None:
     width, height = opened.size
     if width * height > limit:
         what = f"has {width} x {height} = {width * height:,} pixels, over the limit of {limit:,}"
-        raise _bad(image, what, "Scale it down or leave the row out.")
+        raise bad(image, what, "Scale it down or leave the row out.")
 
 
 def _check_png(image: Image, data: bytes) -> None:
@@ -379,11 +223,11 @@ def _check_png(image: Image, data: bytes) -> None:
         if end + 4 > len(data):
             break
         if zlib.crc32(memoryview(data)[at + 4 : end]) != int.from_bytes(data[end : end + 4], "big"):
-            raise _bad(image, f"is damaged: the PNG chunk {kind.decode('latin-1')!r} at byte {at} has a wrong checksum")
+            raise bad(image, f"is damaged: the PNG chunk {kind.decode('latin-1')!r} at byte {at} has a wrong checksum")
         if kind == b"IEND":
             return
         at = end + 4
-    raise _bad(image, f"is truncated: its {len(data):,} bytes end before the PNG's last chunk (IEND)")
+    raise bad(image, f"is truncated: its {len(data):,} bytes end before the PNG's last chunk (IEND)")
 
 
 def _looks_like(data: bytes) -> str:
