@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import warnings
 from collections.abc import Sequence
@@ -36,6 +37,10 @@ def application(chosen: str | None = None) -> cyclopts.App:
         version=__version__,
         help_format="plaintext",
         result_action="return_value",
+        # Mistakes and Ctrl-C are `main`'s to say, in one form, with one exit code each.
+        exit_on_error=False,
+        print_error=False,
+        suppress_keyboard_interrupt=False,
     )
     for name, (place, line) in COMMANDS.items():
         app.command(place, name=name, help=None if name == chosen else line)
@@ -44,22 +49,35 @@ def application(chosen: str | None = None) -> cyclopts.App:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit. A user's mistake is one message on stderr and exit code 2; a bug is a traceback."""
-    from eyetest.errors import EyetestError
+    from eyetest.errors import EyetestError, unknown
 
     # Pillow warns about damaged files on stderr; each is already a bad_image with its path.
     warnings.filterwarnings("ignore", module="PIL")
     given = list(sys.argv[1:] if arguments is None else arguments)
+    chosen = given[0] if given else None
     try:
-        result = application(given[0] if given else None)(given)
+        if chosen is not None and not chosen.startswith("-") and chosen not in COMMANDS:
+            raise unknown("command", chosen, COMMANDS)
+        result = application(chosen)(given)
+        sys.stdout.flush()
     except EyetestError as error:
-        sys.stderr.write(f"eyetest: {error}\n")
+        _say(str(error))
+        sys.exit(USER_MISTAKE)
+    except cyclopts.CycloptsError as error:
+        _say(f"{str(error).rstrip()} See: eyetest {f'{chosen} ' if chosen in COMMANDS else ''}--help")
         sys.exit(USER_MISTAKE)
     except KeyboardInterrupt:
-        sys.stderr.write("eyetest: interrupted. What was answered is kept; run the same command again to go on.\n")
+        _say("interrupted. What was answered is kept; run the same command again to go on.")
         sys.exit(INTERRUPTED)
     except BrokenPipeError:
+        # The reader (head, less) has what it wanted. Python flushes once more on its way out, which must not fail again.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
     sys.exit(result if isinstance(result, int) else 0)
+
+
+def _say(message: str) -> None:
+    sys.stderr.write(f"eyetest: {message}\n")
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -121,10 +122,13 @@ def _limit(text: str) -> int | float:
     try:
         if text.endswith("%"):
             share = float(text[:-1]) / 100
-            if share >= 1:
+            if not 0 < share < 1:
                 raise ValueError
             return share
-        return float(text) if "." in text or "e" in text.lower() else int(text)
+        number = float(text) if "." in text or "e" in text.lower() else int(text)
+        if not math.isfinite(number):
+            raise ValueError
+        return number
     except ValueError:
         raise UsageError(f"--limit {text!r}: give a count (100), a fraction (0.1) or a percentage below 100 (10%).") from None
 

@@ -59,7 +59,8 @@ class Shown:
         self._next = now + self._gap
         rate = max(progress.done, 1) / (now - self._started)
         left = max(0.0, (progress.total - progress.done) / rate)
-        self.console.print(f"{progress.done}/{progress.total} done, {counts(progress)}, about {left:.0f} s left", highlight=False)
+        said = f"{progress.done}/{progress.total} done, {counts(progress)}, about {left:.0f} s left"
+        self.console.print(said, highlight=False, soft_wrap=True)
 
     def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None) -> None:
         if self._bar is not None:

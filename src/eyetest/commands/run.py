@@ -43,7 +43,7 @@ def run(
     with Shown(log) as shown:
         outcome = evaluate_plan(config, plan, models, watch=shown)
     print_results(out, outcome.results)
-    log.print(f"Run directory: {outcome.directory}", highlight=False, soft_wrap=True)
+    log.print(f"Run directory: {outcome.directory}", highlight=False, markup=False, soft_wrap=True)
     failed = outcome.progress.failed
     if failed:
         sys.stderr.flush()

@@ -16,7 +16,9 @@ def score(
     run_directory: Annotated[Path, Parameter(help="Directory of a finished run.")],
     /,
     *,
-    match: Annotated[Literal["tokens", "contains"], flag("How short answers are compared.")] = "tokens",
+    match: Annotated[
+        Literal["tokens", "contains"] | None, flag("How short answers are compared; as in the run when left out.")
+    ] = None,
     out: Annotated[Path | None, flag("Directory for the new scores; the run's own when left out.")] = None,
 ) -> int:
     """Read the stored answers of a run again with this version's scorers. No model is called."""

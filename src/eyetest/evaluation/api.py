@@ -76,7 +76,8 @@ def evaluate(
     config = run_config(values, "evaluate()")
     built = _models(models, seed)
     config = config.model_copy(update={"models": tuple(config.models[0].model_copy(update={"model": one.name}) for one in built)})
-    plan = prepare(config, (Dataset(_task(data, images, columns), split="all"),))
+    task = _task(data, images, columns)
+    plan = prepare(config, (Dataset(task, split=task.splits[0]),))
 
     def ask(directory: str) -> Outcome:
         return evaluate_plan(config.model_copy(update={"out": directory}), plan, built, watch=watch)

@@ -45,10 +45,14 @@ def compare(first: Path, second: Path, *, seed: int = 0) -> tuple[Comparison, ..
     """
     left, right = table_of(first, ()), table_of(second, ())
     made = list(_compared(left, right, seed))
+    if not made and any(_partners(left, right)):
+        raise UsageError(
+            f"{first} and {second} have no answered sample in common. Runs are compared on the samples that both answered."
+        )
     if not made:
         raise UsageError(
             f"{first} and {second} share no cell: the first has {_cells(left)}; the second has {_cells(right)}. "
-            f"Runs are compared on the same task, prompt and condition."
+            f"Runs are compared on the same task, model, prompt and condition; name and models are set in the run file."
         )
     tested = [one for one in made if not math.isnan(one.p)]
     adjusted = dict(zip(map(id, tested), holm([one.p for one in tested]), strict=True)) if tested else {}

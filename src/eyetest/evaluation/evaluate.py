@@ -6,9 +6,11 @@ import hashlib
 import os
 import platform
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +21,8 @@ from eyetest.evaluation import setup
 from eyetest.evaluation.plan import Dataset, Plan, Selection, Survey, survey
 from eyetest.evaluation.run import Progress, Watch, run
 from eyetest.evaluation.rundir import RunDirectory
-from eyetest.evaluation.summary import Results, summarise
-from eyetest.evaluation.table import Table
+from eyetest.evaluation.summary import Results, counted, summarise
+from eyetest.evaluation.table import Order, Table, check_fields
 from eyetest.store import Cache, to_json
 from eyetest.types import Generation, Model, Prediction
 from eyetest.version import __version__
@@ -47,6 +49,7 @@ def prepare(config: RunConfig, datasets: Sequence[Dataset], *, folder: Path = Pa
     pooled = conditions.needs_pool(wanted)
     selection = Selection(config.limit, config.ids)
     surveys = tuple(survey(one, selection, seed=config.seed, pooled=pooled, strict=config.strict) for one in datasets)
+    check_fields(config.by, chain.from_iterable(one.samples() for one in surveys))
     settings = config.generation
     generation = Generation(settings.temperature, settings.top_p, settings.max_tokens)
     plan = Plan(surveys, wanted, config.prompts, own, generation, config.repeats, config.seed)
@@ -56,7 +59,7 @@ def prepare(config: RunConfig, datasets: Sequence[Dataset], *, folder: Path = Pa
 
 def specification(config: RunConfig, plan: Plan) -> dict[str, Any]:
     """What decides which questions a run asks: two runs with equal specifications share a run directory."""
-    spec = config.model_dump(mode="json", exclude={"out", "cache", "use_cache", "by", "tasks", "conditions"})
+    spec = config.model_dump(mode="json", exclude={"out", "cache", "use_cache", "by", "strict", "tasks", "conditions"})
     tasks = [{"name": one.task.name, "split": one.dataset.split, "samples": one.fingerprint} for one in plan.surveys]
     return spec | {"conditions": list(plan.conditions), "tasks": tasks}
 
@@ -92,6 +95,7 @@ def manifest(config: RunConfig, plan: Plan, models: Sequence[Model]) -> dict[str
 def _described(one: Survey) -> dict[str, Any]:
     return {
         "card": setup.describe(one.task),
+        "scoring": setup.scoring(one.task),
         "split": one.dataset.split,
         "samples": one.n,
         "samples_in_split": one.n_split,
@@ -127,26 +131,29 @@ def evaluate_plan(config: RunConfig, plan: Plan, models: Sequence[Model], *, wat
     work at all. What was answered is kept in every case.
     """
     spec = specification(config, plan)
-    table = Table({one.task.name: one.labels for one in plan.surveys}, config.by)
+    labels = {one.task.name: one.labels for one in plan.surveys}
+    order = Order(tuple(labels), tuple(model.name for model in models), plan.prompts, plan.conditions)
+    table = Table(labels, config.by, order)
     progress = Progress(total=plan.requests_at_most * len(models))
-    with RunDirectory(Path(config.out) if config.out else default_directory(spec)) as directory:
+    with ExitStack() as stack:
+        for model in models:
+            stack.callback(model.close)
+        directory = stack.enter_context(RunDirectory(Path(config.out) if config.out else default_directory(spec)))
         directory.claim(spec, manifest(config, plan, models))
 
         def sink(prediction: Prediction) -> None:
             directory.write(prediction)
             table.add(prediction)
 
-        cache = _cache(config, models)
-        try:
-            for model in models:
-                try:
-                    run(plan, model, directory.journal, cache=cache, sink=sink, watch=watch, progress=progress)
-                finally:
-                    model.close()
-        finally:
+        with ExitStack() as caching:
+            cache = _cache(config, models)
             if cache is not None:
-                cache.close()
-        results = summarise(table, {one.task.name: one.task for one in plan.surveys}, seed=config.seed, progress=progress)
+                caching.enter_context(cache)
+            for model in models:
+                run(plan, model, directory.journal, cache=cache, sink=sink, watch=watch, progress=progress)
+                model.close()  # frees what it holds before the next one loads
+        tasks = {one.task.name: one.task for one in plan.surveys}
+        results = summarise(table, tasks, seed=config.seed, counts=counted(progress))
         directory.finish(results.as_dict())
         return Outcome(directory.path, results, progress)
 

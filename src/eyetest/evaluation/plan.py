@@ -114,8 +114,8 @@ class _Tally:
         if self.options is None:
             self.options, self.as_set = sample.choices, frozenset(sample.choices)
             self.shared = len(self.as_set) == len(sample.choices) <= MAX_LABELS
-        elif sample.choices != self.options and frozenset(sample.choices) != self.as_set:
-            self.shared = False
+        elif sample.choices != self.options:
+            self.shared = len(sample.choices) == len(self.as_set) and frozenset(sample.choices) == self.as_set
         self.shared = self.shared and len(sample.target) == 1
         self.classes[sample.target[0]] += 1
 
@@ -170,7 +170,7 @@ def _select(task: str, ids: list[str], selection: Selection, seed: int) -> froze
             raise UsageError(
                 f"{task}: no sample has the id {missing[0]!r} ({len(missing)} of --ids are missing). Ids look like {ids[0]!r}."
             )
-        ids = list(selection.ids)
+        ids = list(dict.fromkeys(selection.ids))
     if selection.limit is None:
         return frozenset(ids) if selection.ids else None
     count = selection.limit if isinstance(selection.limit, int) else max(1, round(selection.limit * len(ids)))
@@ -213,9 +213,19 @@ class Plan:
         return known[name]
 
     @property
+    def asks_per_condition(self) -> int:
+        """How often one sample is asked under one condition."""
+        return len(self.prompts) * self.repeats
+
+    @property
+    def asks_per_sample(self) -> int:
+        """How often one sample is asked if every condition applies to it once."""
+        return len(self.conditions) * self.asks_per_condition
+
+    @property
     def requests_at_most(self) -> int:
         """Requests of one model if every condition applied once to every sample."""
-        return sum(survey_.n for survey_ in self.surveys) * len(self.conditions) * len(self.prompts) * self.repeats
+        return sum(survey_.n for survey_ in self.surveys) * self.asks_per_sample
 
     def rehearse(self) -> None:
         """Render the first sample of each kind under every condition and prompt, so that a wrong template is found now."""

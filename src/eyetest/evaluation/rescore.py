@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from eyetest.errors import StoreError
+from eyetest.evaluation import setup
 from eyetest.evaluation.run import read
-from eyetest.evaluation.rundir import RunDirectory, finished, read_manifest
+from eyetest.evaluation.rundir import RunDirectory, finished, read_counts, read_manifest
 from eyetest.evaluation.summary import Results, summarise
-from eyetest.evaluation.table import Table
+from eyetest.evaluation.table import Order, Table, check_fields
 from eyetest.store import read_predictions
-from eyetest.tasks import Card, Task
-from eyetest.tasks.standard import METRICS, scorers
+from eyetest.tasks import Task
+from eyetest.types import Prediction
+
+Match = Literal["tokens", "contains"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,61 +30,91 @@ class Rescored:
     """Answers whose status, answer or value is another now."""
 
 
-def _tasks(manifest: Mapping[str, object], match: Literal["tokens", "contains"]) -> dict[str, Task]:
-    """The tasks of a run by name, as far as scoring needs them: their data are in the predictions."""
-    described = manifest.get("tasks")
-    if not isinstance(described, dict):
-        raise StoreError("run.json: has no tasks. Restore it, or run again with another --out.")
-    return {name: Task(name, Card(name), lambda *_: iter(()), scorers(match), METRICS) for name in described}
+@dataclass(frozen=True, slots=True)
+class _Stored:
+    """A finished run directory."""
+
+    directory: Path
+    predictions: Path
+    manifest: Mapping[str, Any]
+
+    @property
+    def spec(self) -> Mapping[str, Any]:
+        spec: Mapping[str, Any] = self.manifest["spec"]
+        return spec
+
+    @property
+    def described(self) -> Mapping[str, Mapping[str, Any]]:
+        """Task name -> what the manifest says of it."""
+        tasks: Mapping[str, Mapping[str, Any]] = self.manifest["tasks"]
+        return tasks
+
+    def tasks(self, match: Match | None = None) -> dict[str, Task]:
+        return {name: setup.rebuilt(name, one.get("scoring", {}), match) for name, one in self.described.items()}
+
+    def table(self, by: tuple[str, ...] | None = None) -> Table:
+        """An empty table for this run; by: other slices than its own."""
+        labels = {name: tuple(one.get("labels", ())) for name, one in self.described.items()}
+        models = tuple(self.manifest.get("models", ()))
+        order = Order(tuple(labels), models, tuple(self.spec.get("prompts", ())), tuple(self.spec.get("conditions", ())))
+        return Table(labels, tuple(self.manifest.get("by", ())) if by is None else by, order)
+
+    def summarised(self, table: Table, tasks: Mapping[str, Task]) -> Results:
+        return summarise(table, tasks, seed=self.spec.get("seed", 0), counts=read_counts(self.directory))
+
+    def task(self, prediction: Prediction, tasks: Mapping[str, Task]) -> Task:
+        if prediction.task not in tasks:
+            raise StoreError(
+                f"{self.predictions}: has answers of task {prediction.task!r}, which run.json does not name. "
+                f"Restore both files of one run."
+            )
+        return tasks[prediction.task]
 
 
-def _table(manifest: Mapping[str, object], by: tuple[str, ...] | None) -> Table:
-    described = manifest["tasks"]
-    labels = {name: tuple(one.get("labels", ())) for name, one in described.items()} if isinstance(described, dict) else {}
-    stored = manifest.get("by")
-    return Table(labels, tuple(stored) if by is None and isinstance(stored, list) else by or ())
-
-
-def _seed(manifest: Mapping[str, object]) -> int:
-    spec = manifest.get("spec")
-    seed = spec.get("seed") if isinstance(spec, dict) else None
-    return seed if isinstance(seed, int) else 0
+def _stored(directory: Path) -> _Stored:
+    return _Stored(directory, finished(directory), read_manifest(directory))
 
 
 def table_of(directory: Path, by: tuple[str, ...] | None = None) -> Table:
-    """The stored scores of a finished run as columns. Raises StoreError."""
-    manifest = read_manifest(directory)
-    _tasks(manifest, "tokens")
-    table = _table(manifest, by)
-    for prediction in read_predictions(finished(directory)):
+    """The stored scores of a finished run as columns. Raises StoreError, and UsageError for a slice that no sample has."""
+    stored = _stored(directory)
+    check_fields(by or (), (prediction.sample for prediction in read_predictions(stored.predictions)))
+    table = stored.table(by)
+    for prediction in read_predictions(stored.predictions):
         table.add(prediction)
     return table
 
 
 def results_of(directory: Path, by: tuple[str, ...] | None = None) -> Results:
     """Estimates from the stored scores of a finished run; by: other slices than the run's own."""
-    manifest = read_manifest(directory)
-    return summarise(table_of(directory, by), _tasks(manifest, "tokens"), seed=_seed(manifest))
+    stored = _stored(directory)
+    return stored.summarised(table_of(directory, by), stored.tasks())
 
 
-def rescore(directory: Path, *, match: Literal["tokens", "contains"] = "tokens", out: Path | None = None) -> Rescored:
-    """Read every stored completion again and write predictions and results, to `out` or in place."""
-    manifest = read_manifest(directory)
-    tasks, table = _tasks(manifest, match), _table(manifest, None)
+def rescore(directory: Path, *, match: Match | None = None, out: Path | None = None) -> Rescored:
+    """Read every stored completion again and write predictions and results, to `out` or in place.
+
+    match: another comparison of short answers than the run's own. Nothing is replaced before everything was read.
+    """
+    stored = _stored(directory)
+    tasks, table = stored.tasks(match), stored.table()
     n = changed = 0
-    source = finished(directory)
     with RunDirectory(out or directory) as target:
-        if out is not None:
-            spec = manifest.get("spec")
-            rest = {key: value for key, value in manifest.items() if key != "spec"}
-            target.claim(spec if isinstance(spec, dict) else {}, {**rest, "rescored_from": str(directory)})
-        for prediction in read_predictions(source):
-            again = replace(prediction, score=read(tasks[prediction.task], prediction.sample, prediction.response))
+        target.check(stored.spec)
+        for prediction in read_predictions(stored.predictions):
+            again = replace(prediction, score=read(stored.task(prediction, tasks), prediction.sample, prediction.response))
             before, after = prediction.score, again.score
             n += 1
             changed += (before.status, before.answer, before.value) != (after.status, after.answer, after.value)
             target.write(again)
             table.add(again)
-        results = summarise(table, tasks, seed=_seed(manifest))
+        results = stored.summarised(table, tasks)
+        target.claim(stored.spec, _manifest(stored, tasks, out))
         target.finish(results.as_dict())
     return Rescored(results, n, changed)
+
+
+def _manifest(stored: _Stored, tasks: Mapping[str, Task], out: Path | None) -> dict[str, Any]:
+    rest = {key: value for key, value in stored.manifest.items() if key != "spec"}
+    described = {name: {**one, "scoring": setup.scoring(tasks[name])} for name, one in stored.described.items()}
+    return {**rest, "tasks": described, **({} if out is None else {"rescored_from": str(stored.directory)})}

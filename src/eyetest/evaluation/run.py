@@ -28,19 +28,19 @@ class Progress:
     """Counts of one run so far, over all models."""
 
     total: int = 0
-    """Answers expected; shrinks when a condition turns out not to apply."""
+    """Answers expected; corrected when a condition turns out not to apply, or to have several variants."""
     done: int = 0
     asked: int = 0
     """Requests sent to a model."""
     cached: int = 0
-    """Answers taken from the journal or the cache."""
+    """Answers that the journal or the cache held already; an equal request answered earlier in this run is one of them."""
     shared: int = 0
-    """Answers shared with an equal request of this run."""
+    """Answers that came with an equal request in flight."""
     unparsed: int = 0
     refused: int = 0
     failed: int = 0
     inapplicable: Counter[tuple[str, str]] = field(default_factory=Counter)
-    """(task, condition) -> samples to which the condition does not apply."""
+    """(task, condition) -> samples to which the condition does not apply, the same for every model."""
 
 
 Sink = Callable[[Prediction], None]
@@ -190,14 +190,18 @@ def run(
 def _counted(plan: Plan, survey: Survey, progress: Progress) -> Iterator[Work]:
     """The works of one dataset; keeps `progress.total` right as conditions turn out not to apply."""
     passed: Counter[tuple[str, str]] = Counter()
+    expected = survey.n * plan.asks_per_sample
+    made = deducted = 0
     for work in plan.work(survey, passed):
-        _deduct(plan, passed, progress)
+        missed = passed.total() * plan.asks_per_condition
+        progress.total -= missed - deducted
+        deducted = missed
+        made += 1
+        # Variants show only as they come.
+        if work.origin.variant:
+            progress.total += 1
+            expected += 1
         yield work
-    _deduct(plan, passed, progress)
-
-
-def _deduct(plan: Plan, passed: Counter[tuple[str, str]], progress: Progress) -> None:
-    if passed:
-        progress.total -= passed.total() * len(plan.prompts) * plan.repeats
-        progress.inapplicable.update(passed)
-        passed.clear()
+    progress.total -= expected - deducted - made
+    # Every model is asked the same, so the largest count is the count; a sum would count samples once a model.
+    progress.inapplicable |= passed

@@ -50,14 +50,18 @@ class RunDirectory:
 
     def claim(self, spec: Mapping[str, Any], manifest: Mapping[str, Any]) -> None:
         """Write the manifest, unless the directory holds a run of another specification (StoreError)."""
+        self.check(spec)
+        write_whole(self.path / MANIFEST, to_json({"spec": spec, **manifest}, indent=True))
+
+    def check(self, spec: Mapping[str, Any]) -> None:
+        """Raise StoreError when the directory holds a run of another specification."""
         there = self.manifest()
         wanted = orjson.loads(to_json(spec))
-        if there is not None and there.get("spec") != wanted:
+        if there is not None and there["spec"] != wanted:
             raise StoreError(
-                f"Run directory {self.path} holds another run: {_difference(there.get('spec') or {}, wanted)}. "
+                f"Run directory {self.path} holds another run: {_difference(there['spec'], wanted)}. "
                 f"Choose another --out; answers that both runs need come from the cache."
             )
-        write_whole(self.path / MANIFEST, to_json({"spec": wanted, **manifest}, indent=True))
 
     def write(self, prediction: Prediction) -> None:
         """Add one line to the predictions of this pass; they replace the old ones in `finish`."""
@@ -120,11 +124,21 @@ def _locked(path: Path) -> IO[bytes]:
     return handle
 
 
-def _difference(there: Mapping[str, Any], wanted: Mapping[str, Any]) -> str:
-    for key in sorted({*there, *wanted}):
-        if there.get(key) != wanted.get(key):
-            return f"its {key} is {there.get(key)!r}, this one's {wanted.get(key)!r}"
-    return "its specification differs"
+def _difference(there: Any, wanted: Any, name: str = "") -> str:
+    """The first thing that differs between two specifications, in words."""
+    if name.endswith("samples"):
+        return "it asks other samples (the ids in the data, limit, ids or seed differ)"
+    if isinstance(there, dict) and isinstance(wanted, dict):
+        key = next(key for key in sorted({*there, *wanted}) if there.get(key) != wanted.get(key))
+        return _difference(there.get(key), wanted.get(key), f"{name}.{key}" if name else key)
+    if isinstance(there, list) and isinstance(wanted, list) and len(there) == len(wanted) and isinstance(wanted[0], dict):
+        place = next(place for place, (one, other) in enumerate(zip(there, wanted, strict=True)) if one != other)
+        return _difference(there[place], wanted[place], f"{name}[{place}]")
+    return f"there {name} is {_shown(there)}, here {_shown(wanted)}"
+
+
+def _shown(value: Any) -> str:
+    return str(to_json(value), "utf-8").strip()[:200]
 
 
 def read_manifest(path: Path) -> dict[str, Any]:
@@ -134,8 +148,26 @@ def read_manifest(path: Path) -> dict[str, Any]:
     except OSError as error:
         raise StoreError(f"{path}: not a run directory ({MANIFEST}: {error.strerror}). Name the --out folder of a run.") from None
     except ValueError as error:
-        raise StoreError(f"{path / MANIFEST}: is not JSON: {error}. Restore it, or run again with another --out.") from None
+        raise StoreError(f"{path / MANIFEST}: is not JSON: {error}. {_RESTORE}") from None
+    if (
+        not isinstance(manifest, dict)
+        or not isinstance(manifest.get("spec"), dict)
+        or not isinstance(manifest.get("tasks"), dict)
+    ):
+        raise StoreError(f"{path / MANIFEST}: is not the manifest of a run: it lacks spec or tasks. {_RESTORE}")
     return manifest
+
+
+_RESTORE = "Restore it, or run again with another --out: what was answered comes from the cache."
+
+
+def read_counts(path: Path) -> dict[str, Any]:
+    """What the run counted (asked, shared, inapplicable, ...), from its results; empty where they are gone."""
+    try:
+        counts = orjson.loads((path / RESULTS).read_bytes())["counts"]
+    except (OSError, ValueError, LookupError, TypeError):
+        return {}
+    return counts if isinstance(counts, dict) else {}
 
 
 def finished(path: Path) -> Path:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from eyetest import registry
 from eyetest.config import DataConfig, ModelConfig, PromptConfig
@@ -13,8 +13,10 @@ from eyetest.errors import UsageError, unknown
 from eyetest.evaluation.plan import Dataset
 from eyetest.models import build
 from eyetest.prompts import Prompt
-from eyetest.tasks import Task
+from eyetest.scorers import TextScorer
+from eyetest.tasks import Card, Task
 from eyetest.tasks.from_file import task_from_file
+from eyetest.tasks.standard import METRICS, scorers
 from eyetest.types import Image, Model, Sample
 
 
@@ -108,6 +110,37 @@ def _example(prompt: str, number: int, example: Mapping[str, Any], folder: Path)
         images=() if picture is None else (Image(path=str(folder / str(picture))),),
         context=example.get("context"),
     )
+
+
+def scoring(task: Task) -> dict[str, Any]:
+    """What `eyetest score` must know to read a task's answers again in the same way."""
+    reader = task.scorers.get("text")
+    return {
+        "registered": task.name in registry.names("tasks") and registry.load("tasks", task.name) is task,
+        "match": reader.match if isinstance(reader, TextScorer) else None,
+        "scorers": {kind: scorer.signature for kind, scorer in task.scorers.items()},
+    }
+
+
+def rebuilt(name: str, scoring: Mapping[str, Any], match: Literal["tokens", "contains"] | None) -> Task:
+    """The task of a stored run as far as scoring needs it; its data are in the predictions.
+
+    scoring: as the function `scoring` described it; match: another comparison of short answers than the run's.
+    Raises UsageError for a task with scorers of its own, which are not in the registry.
+    """
+    if scoring.get("registered"):
+        if match is not None:
+            raise UsageError(f"Task {name!r}: --match is for data files; a registered task knows how its answers are compared.")
+        return registry.load("tasks", name)
+    stored = "contains" if scoring.get("match") == "contains" else "tokens"
+    own = scorers(stored)
+    for kind, signature in scoring.get("scorers", {}).items():
+        if kind not in own or own[kind].signature != signature:
+            raise UsageError(
+                f"Task {name!r}: its answers of kind {kind!r} were read by {signature!r}, a scorer given from Python that cannot "
+                f"be found again by name. Register the task as a plug-in (entry point eyetest.tasks)."
+            )
+    return Task(name, Card(name), lambda *_: iter(()), scorers(match or stored), METRICS)
 
 
 def describe(task: Task) -> dict[str, Any]:

@@ -113,9 +113,9 @@ def _flat(row: Row | PairRow) -> dict[str, Any]:
     return values | inner
 
 
-def summarise(table: Table, tasks: Mapping[str, Task], *, seed: int, progress: Progress | None = None) -> Results:
-    """All estimates of a finished table, in the order of the grid."""
-    cells = list(table.cells)
+def summarise(table: Table, tasks: Mapping[str, Task], *, seed: int, counts: Mapping[str, Any]) -> Results:
+    """All estimates of a finished table, in the order of the grid. counts: what the run counted, see `counted`."""
+    cells = table.cells
     columns = {cell: table.columns(cell) for cell in cells}
     rows: list[Row] = []
     for cell in cells:
@@ -127,7 +127,7 @@ def summarise(table: Table, tasks: Mapping[str, Task], *, seed: int, progress: P
         rows=tuple(rows),
         pairs=tuple(_all_pairs(columns, seed)),
         classes=tuple(_classes(columns)),
-        counts=_counts(progress) if progress is not None else {},
+        counts=counts,
     )
 
 
@@ -211,7 +211,8 @@ def _classes(columns: Mapping[Cell, Columns]) -> Iterator[ClassTable]:
             yield ClassTable(cell.task, cell.model, cell.prompt, cell.condition, column.labels, rows, matrix)
 
 
-def _counts(progress: Progress) -> dict[str, Any]:
+def counted(progress: Progress) -> dict[str, Any]:
+    """The counts of a run, for its results."""
     return {
         "answers": progress.done,
         "asked": progress.asked,

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from eyetest.errors import UsageError
+from eyetest.errors import UsageError, nearest
 from eyetest.metrics import STATUSES, Columns
 from eyetest.types import Kind, Prediction, Sample
 
@@ -27,6 +27,21 @@ class Cell(NamedTuple):
     prompt: str
     condition: str
     kind: Kind
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """The order of a run's grid. Cells are reported in it, whichever was answered first."""
+
+    tasks: tuple[str, ...] = ()
+    models: tuple[str, ...] = ()
+    prompts: tuple[str, ...] = ()
+    conditions: tuple[str, ...] = ()
+
+    def place(self, cell: Cell) -> tuple[tuple[int, ...], Cell]:
+        """Sort key: places in the grid, what the grid does not name last and by name."""
+        axes = (self.tasks, cell.task), (self.models, cell.model), (self.prompts, cell.prompt), (self.conditions, cell.condition)
+        return tuple(names.index(name) if name in names else len(names) for names, name in axes), cell
 
 
 _CODES = {status: code for code, status in enumerate(STATUSES)}
@@ -49,15 +64,29 @@ def chance_of(sample: Sample) -> float:
     return sum(choice in sample.target for choice in sample.choices) / len(sample.choices)
 
 
+MISSING = "(missing)"
+"""Slice of the samples that have no value for a field that others have."""
+
+
+def check_fields(by: Iterable[str], samples: Iterable[Sample]) -> None:
+    """Read samples until each `metadata.FIELD` was seen. Raises UsageError for one that no sample has."""
+    wanted = {one: one.removeprefix("metadata.") for one in by}
+    known: set[str] = set()
+    for sample in samples if wanted else ():
+        known.update(sample.metadata)
+        if known.issuperset(wanted.values()):
+            return
+    for one, name in wanted.items():
+        if name not in known:
+            raise UsageError(
+                f"--by {one}: no sample has a metadata field {name!r}.{nearest(name, known)} "
+                f"Fields: {', '.join(sorted(known)) or 'none'}. Write metadata.FIELD."
+            )
+
+
 def slice_value(sample: Sample, by: str) -> str:
-    """Value of `metadata.FIELD` for a sample, as text. Raises UsageError that lists the fields there are."""
-    name = by.removeprefix("metadata.")
-    if name not in sample.metadata:
-        raise UsageError(
-            f"--by {by}: sample {sample.id!r} has no metadata field {name!r}. "
-            f"It has: {', '.join(sorted(sample.metadata)) or 'none'}. Write metadata.FIELD."
-        )
-    return str(sample.metadata[name])
+    """Value of `metadata.FIELD` for a sample, as text."""
+    return str(sample.metadata.get(by.removeprefix("metadata."), MISSING))
 
 
 @dataclass(slots=True)
@@ -81,12 +110,13 @@ class _Growing:
 class Table:
     """All answers of a run as columns.
 
-    labels: task -> its shared label space; by: `metadata.FIELD`s to slice by.
+    labels: task -> its shared label space; by: `metadata.FIELD`s to slice by; order: of the cells.
     """
 
     labels: Mapping[str, tuple[str, ...]]
     by: tuple[str, ...] = ()
-    cells: dict[Cell, _Growing] = field(default_factory=dict)
+    order: Order = Order()
+    _growing: dict[Cell, _Growing] = field(default_factory=dict)
     _samples: dict[tuple[str, str], int] = field(default_factory=dict)
     _slices: dict[tuple[str, ...], int] = field(default_factory=dict)
     _ranked: np.ndarray[Any, Any] = field(default_factory=lambda: np.empty(0, np.int32))
@@ -96,9 +126,9 @@ class Table:
         """Add one answer."""
         sample = prediction.sample
         cell = Cell(prediction.task, prediction.model, prediction.prompt, prediction.condition, sample.kind)
-        column = self.cells.get(cell)
+        column = self._growing.get(cell)
         if column is None:
-            column = self.cells[cell] = _Growing()
+            column = self._growing[cell] = _Growing()
         codes = self._codes(cell)
         number = self._samples.setdefault((cell.task, sample.id), len(self._samples))
         column.sample.append(number)
@@ -112,6 +142,11 @@ class Table:
         column.cluster.append(-1 if sample.cluster is None else _cluster_code(sample.cluster))
         column.chance.append(chance_of(sample))
         column.slices.append(self._slice(sample))
+
+    @property
+    def cells(self) -> list[Cell]:
+        """The cells that have an answer, in the order of the grid."""
+        return sorted(self._growing, key=self.order.place)
 
     def _codes(self, cell: Cell) -> dict[str, int]:
         if cell.kind != "choice":
@@ -133,7 +168,7 @@ class Table:
 
         Samples are numbered and ordered by id, so that no number depends on the order in which answers arrived.
         """
-        growing = self.cells[cell]
+        growing = self._growing[cell]
         made: dict[str, Any] = {name: np.array(getattr(growing, name), dtype=kind) for name, kind in _KINDS.items()}
         made["sample"] = self._ranks()[made["sample"]]
         alone = made["cluster"] < 0
@@ -167,14 +202,16 @@ class Table:
 
     def slices(self, cell: Cell) -> Iterable[tuple[str, str, Columns]]:
         """(field, value, columns) for every value of every `by` field, and for flags where there are any."""
-        growing = self.cells[cell]
+        growing = self._growing[cell]
         numbers = {"sample": self._ranks()[np.array(growing.sample)]}
         order = _order(numbers | {name: np.array(getattr(growing, name)) for name in ("variant", "repeat")})
         code = np.array(growing.slices, dtype=np.int32)[order]
         names = list(self._slices)
         whole = self.columns(cell)
         for place, by in enumerate(self.by):
-            yield from _split(whole, code, by, {number: values[place] for number, values in enumerate(names)})
+            values = {number: values[place] for number, values in enumerate(names)}
+            if any(values[number] != MISSING for number in set(code.tolist())):  # else a field of another task
+                yield from _split(whole, code, by, values)
         flags = {number: ", ".join(values[len(self.by) :]) for number, values in enumerate(names)}
         if any(flags[number] for number in set(code.tolist()) if number >= 0):
             yield from _split(whole, code, "flag", {number: value or "none" for number, value in flags.items()} | {-1: "none"})

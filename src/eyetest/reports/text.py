@@ -14,7 +14,7 @@ from eyetest.evaluation.compare import Comparison
 from eyetest.evaluation.summary import ClassTable, PairRow, Results, Row
 from eyetest.types import Estimate
 
-PLAIN_WIDTH = 132
+PLAIN_WIDTH = 160
 """Columns of the tables where output is no terminal."""
 
 _IN_SCORES = ("accuracy", "score_rate", "success_rate")
@@ -59,7 +59,7 @@ def _grid(title: str, columns: Sequence[str], right: Iterable[int] = ()) -> Grid
     grid = Grid(title=_cell(title), title_justify="left", title_style="bold", header_style="bold", pad_edge=False, box=None)
     numeric = set(right)
     for place, name in enumerate(columns):
-        grid.add_column(name, justify="right" if place in numeric else "left", no_wrap=place in numeric, overflow="fold")
+        grid.add_column(_cell(name), justify="right" if place in numeric else "left", no_wrap=place in numeric, overflow="fold")
     return grid
 
 
@@ -224,7 +224,7 @@ def _print_notes(console: Console, results: Results) -> None:
             notes.setdefault(pair.estimate.note, []).append(f"{pair.task}, {pair.model}, {pair.first} / {pair.second}")
     inapplicable: Sequence[Mapping[str, Any]] = results.counts.get("inapplicable", ())
     for item in inapplicable:
-        said = f"{item['condition']} does not apply to {item['samples']} answers' samples"
+        said = f"{item['condition']} does not apply to {item['samples']} samples"
         notes.setdefault(said, []).append(str(item["task"]))
     if notes:
         console.print()

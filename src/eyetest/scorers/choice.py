@@ -44,7 +44,7 @@ AFFIRMED = re.compile(
     r"(?:correct|right|best|better|answer|true|accurate|appropriate|most appropriate|most likely answer)\b",
     re.I,
 )
-CAPITAL = re.compile(r"(?<![A-Za-z0-9'])([A-Z])(?![A-Za-z0-9'])(?! [a-z])")
+CAPITAL = re.compile(r"(?<![A-Za-z0-9'])([A-Z])(?![A-Za-z0-9]|'[A-Za-z])(?! [a-z])")
 BARE_LETTER = re.compile(r"(?<![A-Za-z0-9'])[(\[]?([A-Z])(?=[)\]]? (?:is|seems|would be|looks|appears|must be)\b)")
 YES_NO = re.compile(r"[\s\"']*(?P<word>yes|no|yeah|yep|nope)(?:(?=\s*(?:$|[.,;:!\n\"'—–-]))|(?P<bare>(?=\s)))", re.I)
 BOTH_WORDS = re.compile(r"[\s,]*(?:and|or|/)\s*(?:yes|no)\b|[\s,.!]*(?:yes|no)[\s.!]*\Z", re.I)

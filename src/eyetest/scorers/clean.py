@@ -11,14 +11,16 @@ HEAD, TAIL = 4_000, 16_000
 THOUGHT = re.compile(r"[<◁](/?)(?:think|thinking|thought|reasoning)[>▷]", re.I)
 # The turn after the answer: base models go on with the next question, chat models leak their template's tokens.
 END_TOKEN = re.compile(r"</s>|<\|(?:im_end|endoftext|eot_id|end|im_start)\|>|<end_of_turn>|\[INST\]")
-NEXT_TURN = re.compile(r"(?:^|\n)[\s#*]*(?:question|q|user|human|instruction|input)(?:\s*\d+)?\s*\**:[\s*]*", re.I)
-OPENING = re.compile(r"\s*(?:<s>|<bos>|<\|begin_of_text\|>|#*\s*(?:assistant|gpt|model|response)\s*:)\s*", re.I)
+NEXT_TURN = re.compile(
+    r"(?:^|\n)[ \t#*]{0,8}(?:question|q|user|human|instruction|input)(?:[ \t]{0,4}\d{1,4})?[ \t]{0,4}\*{0,3}:[ \t*]{0,8}", re.I
+)
+OPENING = re.compile(r"(?:<s>|<bos>|<\|begin_of_text\|>|#{0,4} ?(?:assistant|gpt|model|response) ?:)\s*", re.I)
 
-QUOTES = str.maketrans(dict.fromkeys("’‘‛`´ʼ", "'") | dict.fromkeys("“”„«»「」『』", '"') | {"_": " ", "−": "-"})
+QUOTES = str.maketrans(dict.fromkeys("’‘‛´ʼ", "'") | dict.fromkeys("“”„«»「」『』", '"') | {"_": " ", "−": "-"})
 INVISIBLE = re.compile("[\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\ufe0f]")
 EMPHASIS = re.compile(r"(?<!\w)[*~]+|[*~]+(?!\w)|`+|(?m:^[ \t]*(?:#+|>+|[-•+](?=[ \t]))[ \t]*)")
 LATEX_TEXT = re.compile(r"\\(?:text(?:bf|it|rm|sf|tt)?|mathrm|mathbf|mathit|mathsf|mbox|rm|bf)\s*\{([^{}]{0,200})\}")
-LATEX_MATH = re.compile(r"\$+(?=\S)([^$\n]{1,80})(?<=\S)\$+(?!\d)|\\[(\[]([^\\\n]{1,80})\\[)\]]")
+LATEX_MATH = re.compile(r"\${1,2}(?=\S)([^$\n]{1,80})(?<=\S)\${1,2}(?!\d)|\\[(\[]([^\\\n]{1,80})\\[)\]]")
 # Tests for one character spare most completions a scan with a regular expression.
 HYPHEN = re.compile(r"(?<=[^\W\d_])[-‐‑](?=[^\W\d_])")
 SPACES = re.compile(r"[^\S\n]+")
@@ -55,6 +57,7 @@ def without_thoughts(text: str) -> str:
 
 def without_run_on(text: str, question: str) -> str:
     """`text` up to the next question that the model invented; a restatement of `question` itself is kept."""
+    text = text.strip()
     start = 0
     while opening := OPENING.match(text, start):
         start = opening.end()

@@ -10,7 +10,8 @@ from eyetest.scorers.options import Options, fold
 from eyetest.scorers.polarity import polarity
 
 LETTER = re.compile(
-    r"""[\s"'`]*(?P<named>(?:(?:the|la|l') ?)?(?:option|choice|letter|answer|opción|opção|opzione|вариант|选项)\s*:?\s*)?(?P<open>[(\[{"']?)\s*(?P<letter>[A-Za-z]{1,2})(?![A-Za-z0-9'])\s?(?P<close>[)\]}"']?)"""
+    r"""[\s"'`]*(?P<named>(?:(?:the|la|l') ?)?(?:option|choice|letter|answer|opción|opção|opzione|вариант|选项)\s*:?\s*)?"""
+    r"""(?P<open>[(\[{"']?)\s*(?P<letter>[A-Za-z]{1,2})(?![A-Za-z0-9]|'[A-Za-z])\s?(?P<close>[)\]}"']?)"""
     r"(?P<dot>[.):]?)",
     re.I,
 )
@@ -21,11 +22,11 @@ CONNECTIVE = re.compile(
 )
 ANOTHER_LETTER = re.compile(
     r"\s*(?:,\s*)?(?:\b(?:and|or|und|oder|y|o|ou|et)\b|[&/,+、和或])\s*(?:both |option |"
-    r"choice )?[(\[]?(?P<letter>[A-Za-z]{1,2})[)\]]?(?![A-Za-z0-9'])"
+    r"choice )?[(\[]?(?P<letter>[A-Za-z]{1,2})[)\]]?(?![A-Za-z0-9]|'[A-Za-z])"
     r"(?!\.? +(?:is|are|was|were|would|can|does|do|has|think|believe)\b)"
 )
 NAMED_LETTER = re.compile(
-    r"(?:\b(?:option|choice|letter|answer)\s+|选项\s*)[(\[]?([A-Z]{1,2})[)\]]?(?![A-Za-z0-9'])|(?<!\w)[(\[]([A-Za-z]{1,2})[)\]]",
+    r"(?:\b(?:option|choice|letter|answer)\s+|选项\s*)[(\[]?([A-Z]{1,2})[)\]]?(?![A-Za-z0-9]|'[A-Za-z])|(?<!\w)[(\[]([A-Za-z]{1,2})[)\]]",
     re.I,
 )
 ORDINAL = re.compile(r"\b(first|second|third|fourth|fifth|last) (?:answer )?(?:option|choice)\b", re.I)
@@ -118,9 +119,7 @@ def _beside(options: Options, text: str, at: int, *, label: bool) -> str | None:
     line = options.exact.get(fold(text[start : start + options.longest + 8].partition("\n")[0]))
     if line is not None:
         return line
-    mention = options.at(text, start) or options.at(
-        text, re.compile(r"[\s\"'(,:\-–—]*(?:(?:it is|it's|which is|this is|is)\b)?[\s\"'(]*").match(text, at).end()
-    )  # type: ignore[union-attr]
+    mention = options.at(text, start) or options.at(text, past(BESIDE, text, at))
     if mention is None:
         return None
     follows = text[mention.end : mention.end + 1]
@@ -130,7 +129,7 @@ def _beside(options: Options, text: str, at: int, *, label: bool) -> str | None:
 
 
 def letter_lines(options: Options, text: str) -> Iterator[tuple[int, Reading]]:
-    """A letter alone on the first or last line, or alone as the last sentence. Different first and last letters choose nothing."""
+    """A letter alone on the first or last line, or as the last sentence. Different letters on both lines choose nothing."""
     if not options.letters:
         return
     first_line, _, rest = text.partition("\n")
@@ -154,7 +153,7 @@ def _letter_reading(options: Options, name: str, rule: str) -> Reading:
 
 
 def enumerates(options: Options, text: str) -> bool:
-    """Whether the completion lists options back: two or more labelled letters on its first line or at the start of its first two lines."""
+    """Whether the completion lists options back: two labelled letters on its first line or at the start of its first two."""
     lines = [line for line in text.split("\n", 8)[:8] if line.strip()]
     first = {name for name in LISTED.findall(lines[0]) if name in options.letters}
     second = {name for name in LISTED.findall(lines[1][:4]) if name in options.letters} if len(lines) > 1 else set()

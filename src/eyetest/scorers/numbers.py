@@ -5,55 +5,33 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-SMALL = dict(
-    zip(
-        [
-            "zero",
-            "one",
-            "two",
-            "three",
-            "four",
-            "five",
-            "six",
-            "seven",
-            "eight",
-            "nine",
-            "ten",
-            "eleven",
-            "twelve",
-            "thirteen",
-            "fourteen",
-            "fifteen",
-            "sixteen",
-            "seventeen",
-            "eighteen",
-            "nineteen",
-            "twenty",
-        ],
-        range(21),
-        strict=True,
-    )
-)
+SMALL_WORDS = """zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen
+eighteen nineteen twenty"""
+SMALL = {word: value for value, word in enumerate(SMALL_WORDS.split())}
 SCALES = {"hundred": 1e2, "thousand": 1e3, "k": 1e3, "million": 1e6, "mn": 1e6, "billion": 1e9, "bn": 1e9, "trillion": 1e12}
-UNITS = {
-    "kilometre": "km", "kilometer": "km", "metre": "m", "meter": "m", "centimetre": "cm", "centimeter": "cm", "millimetre": "mm",
-    "millimeter": "mm", "mile": "mi", "foot": "ft", "feet": "ft", "inch": "in", "inches": "in", "kilogram": "kg", "kilo": "kg", "gram": "g",
-    "gramme": "g", "pound": "lb", "lbs": "lb", "tonne": "t", "ton": "t", "second": "s", "minute": "min", "hour": "h", "year": "yr",
-    "percent": "%", "per cent": "%", "dollar": "$", "usd": "$", "euro": "€", "eur": "€", "degree": "°", "sq km": "km2", "km²": "km2",
-    "square kilometre": "km2", "square kilometer": "km2", "square mile": "mi2", "litre": "l", "liter": "l",
+UNIT_NAMES = {
+    "km": "kilometre kilometer", "m": "metre meter", "cm": "centimetre centimeter", "mm": "millimetre millimeter", "mi": "mile",
+    "ft": "foot feet", "in": "inch inches", "kg": "kilogram kilo", "g": "gram gramme", "lb": "pound lbs", "t": "tonne ton",
+    "s": "second", "min": "minute", "h": "hour", "yr": "year", "%": "percent", "$": "dollar usd", "€": "euro eur", "°": "degree",
+    "km2": "km² sqkm", "l": "litre liter",
 }  # fmt: skip
+UNITS = {name: unit for unit, names in UNIT_NAMES.items() for name in (*names.split(), unit)} | {
+    "per cent": "%",
+    "square kilometre": "km2",
+    "square kilometer": "km2",
+    "sq km": "km2",
+}
 """Spelling -> unit. Numbers with different units are never compared by value: nothing is converted."""
-KNOWN_UNITS = frozenset(UNITS.values())
 DIGITS = r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+"
 NUMBER = re.compile(
     rf"(?P<currency>[$€£¥])?\s?(?:(?<![\w.,])|"
-    rf"(?<=[$€£¥]))(?P<sign>[-+](?=[\d.]))?(?P<digits>{DIGITS})(?:[eE](?P<exponent>[-+]?\d{{1,2}}))?(?![\d])"
+    rf"(?<=[$€£¥]))(?P<sign>[-+](?=[\d.]))?(?P<digits>{DIGITS})(?:[eE](?P<exponent>[-+]?\d{{1,2}}))?(?!\d|s\b)"
     rf"|\b(?P<word>{'|'.join(sorted(SMALL, key=len, reverse=True))})\b",
     re.I,
 )
 SCALE = re.compile(rf"[\s-]?(?P<scale>{'|'.join(sorted(SCALES, key=len, reverse=True))})\b", re.I)
 UNIT = re.compile(
-    rf"[\s-]?(?P<unit>{'|'.join(sorted(map(re.escape, {*UNITS, *KNOWN_UNITS}), key=len, reverse=True))})(?P<plural>s?)(?![A-Za-z0-9²])",
+    rf"[\s-]?(?P<unit>{'|'.join(sorted(map(re.escape, UNITS), key=len, reverse=True))})s?(?![A-Za-z0-9²])",
     re.I,
 )
 RANGE = re.compile(
@@ -61,15 +39,9 @@ RANGE = re.compile(
     rf"\band\b)\s*(?P<high>[-+]?(?:{DIGITS}))\s*(?P<rest>[^\d]{{0,20}})\Z",
     re.I,
 )
-MONTHS = {
-    name: number
-    for number, names in enumerate(
-        ("january jan", "february feb", "march mar", "april apr", "may", "june jun", "july jul", "august aug", "september sept sep",
-         "october oct", "november nov", "december dec"),
-        start=1,
-    )
-    for name in names.split()
-}  # fmt: skip
+MONTH_NAMES = """january jan|february feb|march mar|april apr|may|june jun|july jul|august aug|september sept sep|october oct|
+november nov|december dec"""
+MONTHS = {name: number for number, names in enumerate(MONTH_NAMES.split("|"), start=1) for name in names.split()}
 MONTH = rf"(?P<month>{'|'.join(sorted(MONTHS, key=len, reverse=True))})\b\.?"
 DAY = r"(?P<day>\d{1,2})(?:st|nd|rd|th)?"
 YEAR = r"(?P<year>\d{4})(?!\d)"

@@ -80,9 +80,9 @@ class TextScorer:
 
     With `tokens` the answer is what the completion declares last ("the answer is ..."), else the whole completion, else, over
     60 tokens, its first sentence. It is right if it equals an alias token by token, or names one as a contiguous run of tokens
-    that is neither denied ("not Paris") nor joined by "or" or "/" to something that is no alias ("Paris or London"). A number
-    is right by value if the units are equal or one is missing; a target such as `6.5-7.0`, or `metadata["range"] = [lo, hi]`, takes
-    any number inside; dates are compared as dates.
+    that is neither denied ("not Paris") nor hedged, i.e. joined by "or" or "/" to something that is no alias ("Paris or London").
+    A number is right by value if the units are equal or one is missing, and not as one end of a range or of an "or"; a target such
+    as `6.5-7.0`, or `metadata["range"] = [lo, hi]`, takes any number inside; dates are compared as dates.
     """
 
     match: Literal["tokens", "contains"] = "tokens"
@@ -227,7 +227,7 @@ def _stands(answer: str, start: int, end: int, aliases: list[tuple[str, tuple[st
     joint = OR.match(answer, end)
     if joint and not _is_alias(answer[joint.end() :], aliases):
         return False
-    before = OR_BEFORE.search(answer[:start])
+    before = OR_BEFORE.search(answer, max(0, start - 60), start)
     return not before or any(_ends_with(answer[: before.start() + 1], run) for _, run in aliases)
 
 
