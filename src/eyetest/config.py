@@ -9,12 +9,15 @@ import os
 import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator, model_validator
 
 from eyetest.errors import UsageError, nearest
 from eyetest.types import Kind
+
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
 
 AnswerForm = Literal["text", "letter", "index"]
 
@@ -68,7 +71,9 @@ class PromptConfig(_Section):
 class GenerationConfig(_Section):
     """How answers are produced."""
 
-    temperature: Annotated[float, Field(ge=0, description="0 is greedy; equal requests are then shared")] = 0.0
+    temperature: Annotated[float, Field(ge=0, allow_inf_nan=False, description="0 is greedy; equal requests are then shared")] = (
+        0.0
+    )
     top_p: Annotated[float, Field(gt=0, le=1, description="nucleus mass")] = 1.0
     max_tokens: Annotated[int, Field(ge=1, description="longest answer in tokens")] = 256
 
@@ -106,9 +111,13 @@ class RunConfig(_Section):
     @field_validator("limit")
     @classmethod
     def _limit(cls, value: int | float | None) -> int | float | None:
-        if value is None or (value > 0 and (isinstance(value, int) or value < 1 or value == int(value))):
-            return int(value) if isinstance(value, float) and value >= 1 else value
-        raise ValueError("give a whole number of samples, or a fraction between 0 and 1")
+        if value is None or (value > 0 and (isinstance(value, int) or value < 1)):
+            return value
+        if value > 1 and float(value).is_integer():
+            return int(value)
+        raise ValueError(
+            f"{value} is neither a whole number of samples, such as 100, nor a fraction between 0 and 1, such as 0.1"
+        )
 
 
 _SECTIONS: Mapping[str, type[BaseModel]] = {
@@ -136,20 +145,54 @@ def _place(location: Iterable[str | int]) -> str:
     return ".".join(str(part) for part in location)
 
 
+_EXPECTED: Mapping[str, str] = {
+    "int_type": "a whole number",
+    "int_from_float": "a whole number",
+    "float_type": "a number",
+    "finite_number": "a finite number",
+    "bool_type": "true or false",
+    "string_type": "text in quotes",
+    "tuple_type": "a list in square brackets",
+    "dict_type": "a table of keys and values",
+    "model_type": "a table of keys and values",
+    "model_attributes_type": "a table of keys and values",
+}
+"""What was expected, for each kind of mistake whose own message speaks of Python."""
+
+_UNION_MEMBERS = frozenset({"str", "int", "float", "bool"})
+"""What pydantic appends to a place for each alternative that did not fit."""
+
+
+def _line(item: ErrorDetails) -> str:
+    location = item["loc"]
+    if item["type"] == "extra_forbidden":
+        key, known = str(location[-1]), _known(location[:-1])
+        inside = f" in [{_place(location[:-1])}]" if len(location) > 1 else ""
+        return f"unknown key {key!r}{inside}.{nearest(key, known)} Known keys: {', '.join(known)}."
+    if item["type"] == "missing":
+        return f"{_place(location)}: this key is required."
+    if location[-1:] == ("[key]",):
+        key, kinds = str(item["input"]), get_args(Kind)
+        return f"unknown key {key!r} in [{_place(location[:-2])}].{nearest(key, kinds)} Known keys: {', '.join(kinds)}."
+    if item["type"] == "value_error":
+        return f"{_place(location) or 'run'}: {item['msg'].removeprefix('Value error, ')}."
+    if item["type"] in _EXPECTED:
+        return f"{_place(location)}: expected {_EXPECTED[item['type']]}, found {item['input']!r}."
+    return f"{_place(location)}: {item['msg'][:1].lower()}{item['msg'][1:]}, found {item['input']!r}."
+
+
 def _message(error: ValidationError, where: str) -> str:
-    lines = []
+    """One line a mistake; the alternatives of a union that fits none are one mistake."""
+    lines: dict[tuple[str | int, ...], str] = {}
     for item in error.errors(include_url=False):
-        location = item["loc"]
-        if item["type"] == "extra_forbidden":
-            key = str(location[-1])
-            known = _known(location[:-1])
-            inside = f" in [{_place(location[:-1])}]" if len(location) > 1 else ""
-            lines.append(f"{where}: unknown key {key!r}{inside}.{nearest(key, known)} Known keys: {', '.join(known)}.")
+        place = item["loc"]
+        if len(place) > 1 and place[-1] in _UNION_MEMBERS and item["type"] != "extra_forbidden":
+            place = place[:-1]
+            form = "a number" if place == ("limit",) else "text, a number, true or false"
+            lines[place] = f"{where}: {_place(place)}: expected {form}, found {item['input']!r}."
         else:
-            said = item["msg"].removeprefix("Value error, ")
-            got = "" if item["type"] in ("missing", "value_error") else f" (found {item['input']!r})"
-            lines.append(f"{where}: {_place(location) or 'run'}: {said}{got}.")
-    return "\n".join(lines)
+            lines[place] = f"{where}: {_line(item)}"
+    return "\n".join(lines.values())
 
 
 def run_config(values: Mapping[str, Any], where: str) -> RunConfig:
@@ -161,15 +204,19 @@ def run_config(values: Mapping[str, Any], where: str) -> RunConfig:
 
 
 def read_run_file(path: Path) -> dict[str, Any]:
-    """The values of a TOML run file; relative paths in it are relative to the file. Raises UsageError."""
+    """The values of a TOML run file. Raises UsageError.
+
+    `data`, `dir` and `images` are relative to the file; `out`, `cache` and models to where the command runs.
+    """
     try:
         values = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except OSError as error:
-        raise UsageError(f"Run file {path}: {error.strerror}.") from None
-    except UnicodeDecodeError:
-        raise UsageError(f"Run file {path}: is not UTF-8. Save it as UTF-8.") from None
+        raise UsageError(f"Run file {path}: cannot be read: {error.strerror}. Name a TOML file.") from None
+    except UnicodeDecodeError as error:
+        line = error.object[: error.start].count(b"\n") + 1
+        raise UsageError(f"Run file {path}:{line}: is not UTF-8. Save it as UTF-8.") from None
     except tomllib.TOMLDecodeError as error:
-        raise UsageError(f"Run file {path}: is not TOML: {error}.") from None
+        raise UsageError(f"Run file {path}: is not TOML: {error}. Texts stand in quotes, lists in square brackets.") from None
     tasks = values.get("tasks")
     for task in tasks if isinstance(tasks, list) else ():
         if isinstance(task, dict):

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
+from itertools import chain, count, islice, product
 from typing import NamedTuple
 
 import jinja2
@@ -21,11 +22,9 @@ ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 @cache
 def letters(n: int) -> tuple[str, ...]:
-    """The letters of n options: A ... Z, then AA, AB, ..."""
-    singles = tuple(ALPHABET)
-    if n <= len(singles):
-        return singles[:n]
-    return (singles + tuple(first + second for first in ALPHABET for second in ALPHABET))[:n]
+    """The letters of n options: A ... Z, then AA, AB, ..., then AAA, ..."""
+    words = chain.from_iterable(product(ALPHABET, repeat=length) for length in count(1))
+    return tuple(map("".join, islice(words, n)))
 
 
 class Option(NamedTuple):
@@ -48,6 +47,11 @@ DEFAULT_TEMPLATES: Mapping[Kind, str] = {
     "description": _QUESTION.removesuffix("\n{% endif %}") + "{% endif %}",
 }
 
+UNLETTERED = (
+    _QUESTION + "{% for option in options %}- {{ option.text }}\n{% endfor %}" + "Answer with the right option, word for word."
+)
+"""Default template of `choice` where options carry no letters."""
+
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
@@ -66,7 +70,8 @@ class Prompt:
 
     def template(self, kind: Kind) -> str:
         """Template text for a kind."""
-        return (self.templates or {}).get(kind) or DEFAULT_TEMPLATES[kind]
+        default = UNLETTERED if kind == "choice" and not self.lettered else DEFAULT_TEMPLATES[kind]
+        return (self.templates or {}).get(kind) or default
 
 
 _ENVIRONMENT = jinja2.Environment(undefined=jinja2.StrictUndefined, autoescape=False, keep_trailing_newline=False)  # noqa: S701 (plain text)
@@ -105,8 +110,11 @@ def _text(prompt: Prompt, sample: Sample) -> str:
         raise UsageError(
             f"{where}, sample {sample.id!r}: {error.message}. A template may use question, context, options, pictures, metadata."
         ) from None
-    except (jinja2.TemplateRuntimeError, TypeError, ValueError, ZeroDivisionError) as error:
-        raise UsageError(f"{where}, sample {sample.id!r}: the template fails: {error}.") from None
+    except (jinja2.TemplateError, TypeError, ValueError, ArithmeticError, LookupError, AttributeError) as error:
+        raise UsageError(
+            f"{where}, sample {sample.id!r}: the template fails ({type(error).__name__}: {error}). "
+            f"Mend it, or give it what it needs from question, context, options, pictures, metadata."
+        ) from None
 
 
 def _answer(prompt: Prompt, sample: Sample) -> str:

@@ -1,12 +1,18 @@
 """What is kept on disk: request keys, the journal of a run, the response cache, records as JSON lines.
 
 The journal is one appended line per answer, written with a single `write`, so that a killed process loses nothing it
-was told. The cache is one SQLite file that several runs may share; it may lose its last quarter second, the journal not.
+was told. The cache is one SQLite file that several runs may share; it may lose its last moments, the journal not.
+
+All of it is JSON in UTF-8. A lone surrogate, which is no Unicode text but which a file name or a model may hold, stands in
+it as the escape `\\ud800` and is read back as it was.
 """
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
+import json
+import math
 import os
 import sqlite3
 import time
@@ -21,6 +27,49 @@ import orjson
 from eyetest import images
 from eyetest.errors import StoreError
 from eyetest.types import Image, Message, Prediction, Request, Response, Sample, Score, Shown, Usage
+
+# ------------------------------------------------------------------------------------------------------------- JSON
+
+
+def _dumps(value: Any, options: int = 0) -> bytes:
+    try:
+        return orjson.dumps(value, default=_fallback, option=options)
+    except orjson.JSONEncodeError:
+        # Lone surrogates and integers over 64 bits are beyond orjson. NaN, which orjson writes as null, is no JSON.
+        plain = json.loads(json.dumps(value, default=_fallback), parse_constant=lambda _: None)
+        end = "\n" if options & orjson.OPT_APPEND_NEWLINE else ""
+        indent = 2 if options & orjson.OPT_INDENT_2 else None
+        return (json.dumps(plain, indent=indent, separators=None if indent else (",", ":")) + end).encode("ascii")
+
+
+def _fallback(value: Any) -> Any:
+    """What stands for a value that JSON lacks. A sample's metadata may hold anything, and must not end a run."""
+    if hasattr(value, "__dataclass_fields__") and not isinstance(value, type):
+        return asdict(value)
+    return str(value)
+
+
+def to_json(value: Any, *, indent: bool = False) -> bytes:
+    """JSON bytes; nan and infinities become null, frozen records become objects, whatever JSON lacks becomes its text."""
+    options = orjson.OPT_APPEND_NEWLINE | orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_NON_STR_KEYS
+    return _dumps(value, options | (orjson.OPT_INDENT_2 if indent else 0))
+
+
+def from_json(data: bytes) -> Any:
+    """The inverse of `to_json`. Raises ValueError on what is not JSON."""
+    try:
+        return orjson.loads(data)
+    except orjson.JSONDecodeError:
+        if b"\\ud" not in data.lower():
+            raise
+        return json.loads(data)
+
+
+def _number(value: float) -> float | str:
+    """A number as the journal holds it: nan and infinities, which JSON lacks, as text that `float` reads."""
+    number = float(value)
+    return number if math.isfinite(number) else str(number)
+
 
 # ---------------------------------------------------------------------------------------------------- request keys
 
@@ -37,8 +86,8 @@ def content_key(identity: str, request: Request) -> bytes:
     """
     generation = request.generation
     said = [[message.role, [_content(part) for part in message.content]] for message in request.messages]
-    settings = (generation.temperature, generation.top_p, generation.max_tokens)
-    return hashlib.sha256(orjson.dumps((identity, said, settings, request.labels))).digest()
+    settings = (float(generation.temperature), float(generation.top_p), generation.max_tokens)
+    return hashlib.sha256(_dumps((identity, said, settings, request.labels))).digest()
 
 
 def answer_key(content: bytes, request: Request, *, simulated: bool) -> bytes:
@@ -53,14 +102,16 @@ def answer_key(content: bytes, request: Request, *, simulated: bool) -> bytes:
     own: tuple[object, ...] = (origin.task, origin.sample.id, origin.repeat, origin.round, request.generation.seed)
     if simulated:
         own += (origin.condition, origin.prompt, origin.variant)
-    return hashlib.sha256(content + orjson.dumps(own)).digest()
+    return hashlib.sha256(content + _dumps(own)).digest()
 
 
 # ---------------------------------------------------------------------------------------------------------- records
 
 
 def _picture(part: Image) -> dict[str, Any]:
-    shown: dict[str, Any] = {"image": part.path if part.data is None else "sha256:" + images.digest(part)}
+    # Not `images.digest`: an empty picture has none, and its prediction is written all the same.
+    content = part.path if part.data is None else "sha256:" + hashlib.sha256(part.data).hexdigest()
+    shown: dict[str, Any] = {"image": content}
     if part.member is not None:
         shown["member"] = part.member
     if part.operations:
@@ -75,9 +126,13 @@ def _picture_from(record: Mapping[str, Any]) -> Image:
 
 def encode_response(response: Response) -> dict[str, Any]:
     """A response as JSON values, without fields that hold their default."""
-    record: dict[str, Any] = {"text": response.text, "status": response.status, "latency": round(response.latency, 6)}
+    record: dict[str, Any] = {
+        "text": response.text,
+        "status": response.status,
+        "latency": _number(round(response.latency, 6)),
+    }
     if response.label_logprobs is not None:
-        record["label_logprobs"] = response.label_logprobs
+        record["label_logprobs"] = [_number(value) for value in response.label_logprobs]
     if response.usage is not None:
         record["usage"] = {"input_tokens": response.usage.input_tokens, "output_tokens": response.usage.output_tokens}
     if response.error is not None:
@@ -92,9 +147,9 @@ def decode_response(record: Mapping[str, Any]) -> Response:
     return Response(
         text=record["text"],
         status=record["status"],
-        label_logprobs=None if logprobs is None else tuple(logprobs),
+        label_logprobs=None if logprobs is None else tuple(map(float, logprobs)),
         usage=None if usage is None else Usage(**usage),
-        latency=record["latency"],
+        latency=float(record["latency"]),
         error=record.get("error"),
     )
 
@@ -126,9 +181,9 @@ def encode_prediction(prediction: Prediction) -> dict[str, Any]:
         "response": encode_response(prediction.response),
         "score": {
             "status": score.status,
-            "value": score.value,
+            "value": _number(score.value),
             "answer": score.answer,
-            "counts": score.counts,
+            "counts": [_number(value) for value in score.counts],
             "rule": score.rule,
         },
     }
@@ -167,7 +222,7 @@ def decode_prediction(record: Mapping[str, Any]) -> Prediction:
         metadata=record["metadata"],
         shown=Shown(**shown),
     )
-    score = dict(record["score"])
+    score = record["score"]
     return Prediction(
         task=record["task"],
         condition=record["condition"],
@@ -180,22 +235,8 @@ def decode_prediction(record: Mapping[str, Any]) -> Prediction:
         request_key=record["request"],
         messages=messages,
         response=decode_response(record["response"]),
-        score=Score(score["status"], score["value"], score["answer"], tuple(score["counts"]), score["rule"]),
+        score=Score(score["status"], float(score["value"]), score["answer"], tuple(map(float, score["counts"])), score["rule"]),
     )
-
-
-def to_json(value: Any, *, indent: bool = False) -> bytes:
-    """JSON bytes; nan and infinities become null, frozen records become objects."""
-    options = orjson.OPT_APPEND_NEWLINE | orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_NON_STR_KEYS
-    return orjson.dumps(value, default=_fallback, option=options | (orjson.OPT_INDENT_2 if indent else 0))
-
-
-def _fallback(value: Any) -> Any:
-    if isinstance(value, Path):
-        return str(value)
-    if hasattr(value, "__dataclass_fields__"):
-        return asdict(value)
-    raise TypeError(f"not JSON: {type(value).__name__}")
 
 
 def full(error: OSError, path: Path, doing: str) -> StoreError:
@@ -216,14 +257,18 @@ def write_whole(path: Path, content: bytes) -> None:
         raise full(error, path, "writing") from error
 
 
+_NOT_OURS = (ValueError, KeyError, TypeError, AttributeError)
+"""What decoding raises on a record that is not one of ours."""
+
+
 def read_predictions(path: Path) -> Iterator[Prediction]:
     """Stream `predictions.jsonl`. Raises StoreError that names file and line."""
     try:
         with path.open("rb") as lines:
             for number, line in enumerate(lines, 1):
                 try:
-                    yield decode_prediction(orjson.loads(line))
-                except (ValueError, KeyError, TypeError) as error:
+                    yield decode_prediction(from_json(line))
+                except _NOT_OURS as error:
                     raise StoreError(
                         f"{path}:{number}: not a prediction of eyetest ({type(error).__name__}: {error}). "
                         f"Run the evaluation again with the same --out: it is rebuilt from the journal without asking anything."
@@ -249,6 +294,7 @@ class Journal:
         try:
             self._file: IO[bytes] = path.open("a+b", buffering=0)
             self._end = self._scan()
+            self._lines = path.open("rb")
         except OSError as error:
             raise StoreError(f"{path}: cannot be opened for writing: {error.strerror}. Choose another --out.") from error
 
@@ -259,12 +305,11 @@ class Journal:
                 if not line.endswith(b"\n"):
                     os.ftruncate(self._file.fileno(), end)
                     break
-                try:
-                    self._places[bytes.fromhex(line[:64].decode("ascii"))[:16]] = end
-                    if line[64:66] != b" {" or line[-2:] != b"}\n":
-                        raise ValueError
-                except ValueError:
+                key = _line_key(line)
+                if key is None:
                     self.unreadable += 1
+                else:
+                    self._places[key[:16]] = end
                 end += len(line)
         return end
 
@@ -272,30 +317,34 @@ class Journal:
         return len(self._places)
 
     def get(self, key: bytes) -> Response | None:
-        """The answer to this request, if it was given."""
+        """The answer to this request, if it was given. Raises StoreError when the file cannot be read any more."""
         place = self._places.get(key[:16])
         if place is None:
             return None
-        with self.path.open("rb") as lines:
-            lines.seek(place)
-            line = lines.readline()
         try:
-            if line[:64] != key.hex().encode("ascii"):
-                return None
-            return decode_response(orjson.loads(line[65:]))
-        except (ValueError, KeyError, TypeError):
+            self._lines.seek(place)
+            line = self._lines.readline()
+        except OSError as error:
+            raise full(error, self.path, "reading an answer") from error
+        if line[:64] != key.hex().encode("ascii"):
+            return None
+        try:
+            return decode_response(from_json(line[65:]))
+        except _NOT_OURS:
             self.unreadable += 1
+            del self._places[key[:16]]
             return None
 
     def put(self, key: bytes, response: Response) -> None:
         """Append one answer. Raises StoreError when the disk is full; the answers before it are safe."""
-        line = key.hex().encode("ascii") + b" " + orjson.dumps(encode_response(response)) + b"\n"
+        line = key.hex().encode("ascii") + b" " + _dumps(encode_response(response)) + b"\n"
+        left = memoryview(line)
         try:
-            written = self._file.write(line)
-            if written != len(line):  # a full disk may take half a line
-                os.ftruncate(self._file.fileno(), self._end)
-                raise OSError(28, "No space left on device")
+            while left:  # a full disk takes half a line, and only says why when it is offered the rest
+                left = left[self._file.write(left) :]
         except OSError as error:
+            with contextlib.suppress(OSError):  # if this fails, too, the half line is cut off on the next opening
+                os.ftruncate(self._file.fileno(), self._end)
             raise full(error, self.path, "writing an answer") from error
         self._places[key[:16]] = self._end
         self._end += len(line)
@@ -303,6 +352,18 @@ class Journal:
     def close(self) -> None:
         """Close the file."""
         self._file.close()
+        self._lines.close()
+
+
+def _line_key(line: bytes) -> bytes | None:
+    """The answer key of a journal line; None if the line is none."""
+    if line[64:66] != b" {" or line[-2:] != b"}\n":
+        return None
+    try:
+        key = bytes.fromhex(line[:64].decode("ascii"))
+    except ValueError:
+        return None
+    return key if len(key) == 32 else None  # fromhex skips white space
 
 
 # ------------------------------------------------------------------------------------------------------------ cache
@@ -314,24 +375,44 @@ _SCHEMA = "CREATE TABLE IF NOT EXISTS responses (key BLOB PRIMARY KEY, response 
 class Cache:
     """Answers shared between runs: one SQLite file in WAL mode, safe for several processes.
 
-    A file that is not such a database is a StoreError that says so; it is never overwritten. Errors are never cached.
+    Answers are written in batches, so that no process keeps the file locked while it waits for a model. A file that is not
+    such a database is a StoreError that says so; it is never changed. Errors are never cached.
     """
 
     EVERY_ROWS = 50
     EVERY_SECONDS = 0.25
+    PATIENCE = 30.0
+    """Seconds to wait for another process that writes."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._waiting = 0
+        self._waiting: dict[bytes, bytes] = {}
         self._last = time.monotonic()
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            self._database = sqlite3.connect(path, timeout=30, isolation_level=None)
-            self._database.execute("PRAGMA journal_mode=WAL")
-            self._database.execute("PRAGMA synchronous=NORMAL")
-            self._database.execute(_SCHEMA)
+            self._database = sqlite3.connect(path, timeout=self.PATIENCE, isolation_level=None)
         except (OSError, sqlite3.Error) as error:
             raise self._broken(error) from error
+        try:
+            self._open()
+        except sqlite3.Error as error:
+            self._database.close()
+            raise self._broken(error) from error
+
+    def _open(self) -> None:
+        if self._database.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+            self._database.execute("SELECT key, response FROM responses LIMIT 0")  # fails on another program's database
+        give_up = time.monotonic() + self.PATIENCE
+        while True:
+            try:
+                self._database.execute("PRAGMA journal_mode=WAL")
+                break
+            except sqlite3.OperationalError:  # SQLite does not wait where two processes create the file at once
+                if time.monotonic() > give_up:
+                    raise
+                time.sleep(0.01)
+        self._database.execute("PRAGMA synchronous=NORMAL")
+        self._database.execute(_SCHEMA)
 
     def _broken(self, error: Exception) -> StoreError:
         return StoreError(
@@ -341,40 +422,41 @@ class Cache:
 
     def get(self, key: bytes) -> Response | None:
         """The cached answer, if there is one that can be read."""
+        body = self._waiting.get(key)
+        if body is None:
+            try:
+                row = self._database.execute("SELECT response FROM responses WHERE key = ?", (key,)).fetchone()
+            except sqlite3.Error as error:
+                raise self._broken(error) from error
+            if row is None:
+                return None
+            body = row[0]
         try:
-            row = self._database.execute("SELECT response FROM responses WHERE key = ?", (key,)).fetchone()
-        except sqlite3.Error as error:
-            raise self._broken(error) from error
-        if row is None:
-            return None
-        try:
-            return decode_response(orjson.loads(row[0]))
-        except (ValueError, KeyError, TypeError):
+            return decode_response(from_json(body))
+        except _NOT_OURS:
             return None
 
     def put(self, key: bytes, response: Response) -> None:
         """Keep one answer."""
+        self._waiting[key] = _dumps(encode_response(response))
+        if len(self._waiting) >= self.EVERY_ROWS or time.monotonic() - self._last > self.EVERY_SECONDS:
+            self._write()
+
+    def _write(self) -> None:
+        rows, self._waiting = self._waiting, {}
         try:
-            if not self._waiting:
-                self._database.execute("BEGIN")
-            body = orjson.dumps(encode_response(response))
-            self._database.execute("INSERT OR REPLACE INTO responses VALUES (?, ?)", (key, body))
-            self._waiting += 1
-            now = time.monotonic()
-            if self._waiting >= self.EVERY_ROWS or now - self._last > self.EVERY_SECONDS:
-                self._database.execute("COMMIT")
-                self._waiting, self._last = 0, now
+            with self._database:
+                self._database.execute("BEGIN IMMEDIATE")
+                self._database.executemany("INSERT OR REPLACE INTO responses VALUES (?, ?)", rows.items())
         except sqlite3.Error as error:
             raise self._broken(error) from error
+        self._last = time.monotonic()
 
     def close(self) -> None:
-        """Commit and close."""
+        """Write what waits, and close. May be called twice."""
         try:
             if self._waiting:
-                self._database.execute("COMMIT")
-                self._waiting = 0
-        except sqlite3.Error as error:
-            raise self._broken(error) from error
+                self._write()
         finally:
             self._database.close()
 

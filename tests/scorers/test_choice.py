@@ -45,14 +45,13 @@ def test_rules(completion: str, rule: str) -> None:
     ("completion", "rule"),
     [
         ("Yes", "yes_no_of_label"),
-        ("It is not hateful at all", "option_text_or_named"),
+        ("It is not hateful at all", "option_named"),
         ("There is nothing hateful in it", "negation_of_label"),
         ("Yes, it is not hateful", "yes_no_and_text_disagree"),
     ],
 )
 def test_rules_of_a_label_and_its_opposite(completion: str, rule: str) -> None:
-    found = SCORE(sample(("hateful", "not_hateful"), "hateful"), completion).rule
-    assert found == rule or (rule == "option_text_or_named" and found in ("option_text", "option_named"))
+    assert SCORE(sample(("hateful", "not_hateful"), "hateful"), completion).rule == rule
 
 
 def test_letters_off_reads_texts_only() -> None:
@@ -133,11 +132,33 @@ def test_the_end_of_a_long_completion_is_read() -> None:
 
 
 WORDS = st.sampled_from(
-    "A|B|C.|(D)|Paris|London|not|is|the answer is|or|and|,|.|\n|no|Yes|I|cannot|?|**|$|<think>|</think>|\\boxed{B}|wait|so|:|option|but".split(
-        "|"
-    )
+    [
+        "A",
+        "B",
+        "C.",
+        "(D)",
+        "Paris",
+        "London",
+        "not",
+        "is",
+        "the answer is",
+        "or",
+        "and",
+        ",",
+        ".",
+        "\n",
+        "no",
+        "Yes",
+        "I",
+        "cannot",
+        "?",
+        "**",
+    ]
 )
-TEXTS = st.one_of(st.text(max_size=80), st.lists(WORDS, max_size=14).map(" ".join))
+MARKS = st.sampled_from(
+    ["$", "<think>", "</think>", "\\boxed{B}", "wait", "so", ":", "option", "but", '{"answer": "', '"}', "Question:", "猫"]
+)
+TEXTS = st.one_of(st.text(max_size=80), st.lists(WORDS | MARKS, max_size=14).map(" ".join))
 
 
 @given(TEXTS, st.booleans())
@@ -187,4 +208,4 @@ def test_dress_does_not_change_a_clear_answer(form: str, dress: str) -> None:
 @settings(max_examples=150, deadline=None)
 def test_texts_are_read_the_same_in_any_order(order: list[str], text: str) -> None:
     scorer = ChoiceScorer(letters=False)
-    assert scorer(sample(tuple(order)), text).answer == scorer(sample(), text).answer or "option" in text
+    assert scorer(sample(tuple(order)), text).answer == scorer(sample(), text).answer

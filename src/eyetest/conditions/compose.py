@@ -66,23 +66,30 @@ class Composed:
             shown = tuple(
                 made
                 for variant, one in enumerate(shown)
-                for made in condition(one, Random(f"{seed}:{task}:{text}:{variant}:{sample.id}"))
+                for made in condition(one, _random(f"{seed}:{task}:{text}:{variant}:{sample.id}"))
             )
         return shown
+
+
+def _random(key: str) -> Random:
+    # `Random(key)` draws the same numbers, but refuses the lone surrogates that an id may hold.
+    return Random(key.encode("utf-8", "surrogatepass"))
 
 
 def parse(text: str, where: str = "") -> tuple[Step, ...]:
     """The steps of `a+b@parameter`. Raises UsageError for unknown names and pairs that contradict each other."""
     steps = []
     for part in text.split("+"):
-        name, at, parameter = part.strip().partition("@")
-        card: ConditionCard = registry.load("conditions", name, where)
+        name, at, parameter = (piece.strip() for piece in part.partition("@"))
+        card: ConditionCard = registry.load("conditions", name, where or (f"condition {text!r}" if "+" in text else ""))
         if at and not card.parameter:
             raise UsageError(f"Condition {part.strip()!r}: {name!r} takes no parameter. Write {name!r}.")
         steps.append(Step(name, parameter, card))
     meaningful = tuple(step for step in steps if step.name != "image") or tuple(steps[:1])
     for number, later in enumerate(meaningful):
         for earlier in meaningful[:number]:
+            if earlier.name == later.name:
+                raise UsageError(f"Condition {text!r} names {later.name!r} twice. Write it once.")
             reason = contradiction(earlier, later)
             if reason:
                 raise UsageError(f"Condition {text!r} is impossible: {reason}. Run them as two conditions, separated by a comma.")
@@ -112,8 +119,13 @@ def needs_pool(texts: Iterable[str]) -> bool:
 
 
 def build(text: str, pool: Pool) -> Composed:
-    """The condition `text`, ready for one task."""
+    """The condition `text`, ready for one task.
+
+    Steps are applied left to right, but those that take the options away come last: they judge the question as it will
+    be asked, so that `open_ended+knowledge` is `knowledge+open_ended`.
+    """
     steps = parse(text)
+    ordered = sorted(steps, key=lambda step: "options" in step.card.removes)
     return Composed(
-        "+".join(step.text for step in steps), tuple((step.text, step.card.build(step.parameter, pool)) for step in steps)
+        "+".join(step.text for step in steps), tuple((step.text, step.card.build(step.parameter, pool)) for step in ordered)
     )

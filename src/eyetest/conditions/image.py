@@ -6,8 +6,8 @@ from dataclasses import replace
 from random import Random
 
 from eyetest.conditions.compose import ConditionCard
-from eyetest.conditions.pool import Pool, digests
-from eyetest.types import Condition, Image, Sample
+from eyetest.conditions.pool import Pool
+from eyetest.types import Condition, Sample
 
 BLIND_STATEMENT = "No picture is given with this question. Answer it all the same, with your best guess."
 """What `told_blind` puts before the question."""
@@ -55,15 +55,12 @@ def _swapped(_parameter: str, pool: Pool) -> Condition:
     def condition(sample: Sample, _random: Random) -> tuple[Sample, ...]:
         if not sample.images:
             return ()
-        own = digests(sample.images)
-        for partner, entry in pool.partners(sample):
-            theirs: tuple[Image, ...] = entry.images
-            content = digests(theirs)
-            if content is None or content == own:
-                continue
-            shown = replace(sample.shown, picture="other", partner=partner, partner_target=entry.target)
-            return (replace(sample, images=theirs, shown=shown),)
-        return ()
+        found = pool.partner(sample)
+        if found is None:
+            return ()
+        partner, entry = found
+        shown = replace(sample.shown, picture="other", partner=partner, partner_target=entry.target)
+        return (replace(sample, images=entry.images, shown=shown),)
 
     return condition
 

@@ -14,16 +14,26 @@ from eyetest.types import Condition, Sample
 NEEDS_OPTIONS = "needs_options"
 """Flag of an open-ended item that makes no sense without its options."""
 
+# "the following" also means "next" (the following year), and "of these" also points at the picture (the colour of these
+# flowers): only what stands beside the question word, or what can be nothing but options, counts.
 _POINTS_AT_OPTIONS = re.compile(
-    r"\b(?:which|what|who|where|when)\b[^?.]{0,40}?\b(?:of|from|among|between)\s+(?:the\s+|these\s+|those\s+)?"
-    r"(?:following|these|those|options?|choices|answers|below|above)\b"
-    r"|\b(?:the\s+following|listed\s+below|given\s+(?:options|choices)|options?\s+(?:below|above)|answer\s+choices)\b"
-    r"|\b(?:select|choose|pick)\b.{0,40}?\b(?:option|choice|answer|one)\b"
-    r"|\bwhich\s+(?:option|choice|answer|statement|one)\b",
+    r"\bthe\s+following\b(?!\s+(?:second|minute|hour|day|night|morning|evening|week|month|season|year|decade|century|centuries)s?\b)"
+    r"|\b(?:which|what|who|where|when)\b(?:\s+(?:one|ones|two|three|four)\b)?(?:\s+is|\s+are)?"
+    r"\s+(?:of|from|among|amongst|between|out\s+of)\s+(?:the\s+)?(?:these|those|above|below|options|choices|answers)\b"
+    r"|\bwhich\s+(?:\w+\s+){1,3}?(?:among|amongst|out\s+of)\s+(?:the\s+)?(?:these|those|above|below|options|choices|answers)\b"
+    r"|\b(?:listed|shown|given|mentioned)\s+(?:below|above)\b(?=[^?.]{0,20}[?.:]|$)"
+    r"|\b(?:given|following|available|provided|answer|above|below)\s+(?:options?|choices?|alternatives?)\b"
+    r"|\b(?:options?|choices?|alternatives?|statements?)\s+(?:below|above|given|provided|listed)\b"
+    r"|\b(?:select|choose|pick)\b.{0,40}?\b(?:option|choice|answer|statement|alternative|odd\s+one)s?\b"
+    r"|\b(?:select|choose|pick)\s+the\s+(?:best|correct|right|most\s+\w+)\b"
+    r"|\bwhich\s+(?:\w+\s+)?(?:option|choice|answer|statement|alternative|one|ones)s?\b",
     re.IGNORECASE | re.DOTALL,
 )
 _REFERS_TO_OTHERS = re.compile(
-    r"\b(?:(?:all|none|both|neither|any|some)\s+of\s+(?:the\s+)?(?:above|these|those|options)|both\s+[A-H]\s+and\s+[A-H])\b",
+    r"\b(?:all|none|both|neither|any|some|either|two)\s+of\s+(?:(?:the\s+)?(?:above|below|other|others|options|choices|answers)|these|those)\b"
+    r"|\b(?:both|either|neither)\s+\(?[A-H]\)?\s+(?:and|or|nor)\s+\(?[A-H]\)?(?!\w)"
+    r"|^\s*\(?[A-H]\)?\s+(?:and|or|&)\s+\(?[A-H]\)?(?:\s+only)?\s*\.?\s*$"
+    r"|^\s*(?:none|all|neither|both)\s*\.?\s*$",
     re.IGNORECASE,
 )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -21,7 +21,7 @@ class Entry(NamedTuple):
 
 def rank(seed: int, sample_id: str) -> bytes:
     """Place of a sample in the seeded order of a split: independent of file order, machine and `--limit`."""
-    return hashlib.sha256(f"{seed}:{sample_id}".encode()).digest()
+    return hashlib.sha256(f"{seed}:{sample_id}".encode("utf-8", "surrogatepass")).digest()
 
 
 @dataclass(slots=True)
@@ -32,6 +32,8 @@ class Pool:
     entries: dict[str, Entry] = field(default_factory=dict)
     _order: list[str] = field(default_factory=list)
     _place: dict[str, int] = field(default_factory=dict)
+    _steps: dict[int, int] = field(default_factory=dict)
+    """Place in the order -> steps to its partner, or once around; so that many equal pictures are not compared again."""
 
     @classmethod
     def of(cls, samples: Iterable[Sample], seed: int = 0) -> Pool:
@@ -46,16 +48,26 @@ class Pool:
         if sample.images:
             self.entries[sample.id] = Entry(sample.images, sample.target)
 
-    def partners(self, sample: Sample) -> Iterator[tuple[str, Entry]]:
-        """Every other sample with a picture, from the next one in the seeded order on, around the end."""
+    def partner(self, sample: Sample) -> tuple[str, Entry] | None:
+        """The next sample in the seeded order, around the end, whose picture can be read and is another one; None if none is."""
         if len(self._order) != len(self.entries):
             self._order = sorted(self.entries, key=lambda sample_id: rank(self.seed, sample_id))
             self._place = {sample_id: place for place, sample_id in enumerate(self._order)}
-        start = self._place.get(sample.id, -1) + 1
-        for step in range(len(self._order)):
-            partner = self._order[(start + step) % len(self._order)]
-            if partner != sample.id:
-                yield partner, self.entries[partner]
+            self._steps = {}
+        own, start, around = digests(sample.images), self._place.get(sample.id), len(self._order)
+        steps, found = 1, None
+        while steps < around or (start is None and steps == around):
+            place = ((-1 if start is None else start) + steps) % around
+            entry = self.entries[self._order[place]]
+            theirs = digests(entry.images)
+            if theirs is not None and theirs != own:
+                found = self._order[place], entry
+                break
+            # Whoever has the same picture has the same partner, and all in between have been passed.
+            steps += self._steps.get(place, 1) if theirs == own else 1
+        if start is not None and own is not None:
+            self._steps[start] = steps if found else around
+        return found
 
 
 def digests(pictures: tuple[Image, ...]) -> tuple[str, ...] | None:

@@ -131,8 +131,9 @@ def rebuilt(name: str, scoring: Mapping[str, Any], match: Literal["tokens", "con
     if scoring.get("registered"):
         if match is not None:
             raise UsageError(f"Task {name!r}: --match is for data files; a registered task knows how its answers are compared.")
-        return registry.load("tasks", name)
-    stored = "contains" if scoring.get("match") == "contains" else "tokens"
+        found: Task = registry.load("tasks", name)
+        return found
+    stored: Literal["tokens", "contains"] = "contains" if scoring.get("match") == "contains" else "tokens"
     own = scorers(stored)
     for kind, signature in scoring.get("scorers", {}).items():
         if kind not in own or own[kind].signature != signature:

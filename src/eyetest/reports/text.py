@@ -63,10 +63,16 @@ def _grid(title: str, columns: Sequence[str], right: Iterable[int] = ()) -> Grid
     return grid
 
 
+class _Console(Console):
+    def on_broken_pipe(self) -> None:
+        """Leave a reader that went away to the command line; rich would exit with 1, which here means failed answers."""
+        raise BrokenPipeError
+
+
 def terminal(*, stderr: bool = False) -> Console:
     """A console; where output is no terminal, wide enough for the tables."""
-    console = Console(stderr=stderr)
-    return console if console.is_terminal else Console(stderr=stderr, width=PLAIN_WIDTH)
+    console = _Console(stderr=stderr)
+    return console if console.is_terminal else _Console(stderr=stderr, width=PLAIN_WIDTH)
 
 
 def print_results(console: Console, results: Results) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from eyetest.errors import DataError
 from eyetest.scorers.clean import visible
-from eyetest.scorers.declared import cues
+from eyetest.scorers.declared import SOFT, TURN, cues
 from eyetest.scorers.letters import (
     LINE_LETTER,
     TWO,
@@ -41,23 +41,16 @@ INSTEAD = re.compile(r"\b(?:but|rather|instead)\b[\s:,]*(?:rather |instead |is |
 AFFIRMED = re.compile(
     r"[)\]\"'.]* ?(?:is|seems|would be|looks|appears|must be)(?: to be)?(?: (?:the|most|definitely|clearly|therefore|thus|"
     r"likely|only|indeed|also|a|much))* "
-    r"(?:correct|right|best|better|answer|true|accurate|appropriate|most appropriate|most likely answer)\b",
+    r"(?:correct|right|best|better|answer|true|accurate|appropriate|suitable|plausible|likely)\b|[)\]\"'.]* fits best\b",
     re.I,
 )
 CAPITAL = re.compile(r"(?<![A-Za-z0-9'])([A-Z])(?![A-Za-z0-9]|'[A-Za-z])(?! [a-z])")
-BARE_LETTER = re.compile(r"(?<![A-Za-z0-9'])[(\[]?([A-Z])(?=[)\]]? (?:is|seems|would be|looks|appears|must be)\b)")
+BARE_LETTER = re.compile(r"(?<![A-Za-z0-9'])[(\[]?([A-Z])(?=[)\]]? (?:is|seems|would be|looks|appears|must be|fits)\b)")
 YES_NO = re.compile(r"[\s\"']*(?P<word>yes|no|yeah|yep|nope)(?:(?=\s*(?:$|[.,;:!\n\"'—–-]))|(?P<bare>(?=\s)))", re.I)
 BOTH_WORDS = re.compile(r"[\s,]*(?:and|or|/)\s*(?:yes|no)\b|[\s,.!]*(?:yes|no)[\s.!]*\Z", re.I)
 LEADING_QUESTION = re.compile(r"[^.!?\n]{1,300}\?\s+")
 AFTER_NO = re.compile(r"\s(?:it|there|this|that|the|they|he|she|i|we|these|those|not)\b", re.I)
-SOFT = re.compile(
-    r"\b(?:(?:it|this|that|(?:the|this) (?:[\w']+ ){1,4}?)(?: \w+)? ?(?:appears? to be|seems? to be|seems? like|"
-    r"looks? like|(?:is|'s)(?: most)? (?:likely|probably)|"
-    r"might be|may be|could be)|i(?:'d| would)? (?:guess|assume|think|believe|suspect))\b",
-    re.I,
-)
 LETTER_AFTER = re.compile(r"[\s\"']*[(\[]([A-Za-z]{1,2})[)\]]")
-TURN = re.compile(r"\b(?:but|however|still|nevertheless|that said)\b,?", re.I)
 FIRST_SENTENCE = re.compile(r"(?:it|this|that)(?: is|'s| was)\s+", re.I)
 CORRECTION = re.compile(r"\b(?:wait|actually|correction|on second thought|hmm|or maybe)\b", re.I)
 
@@ -205,7 +198,22 @@ def _with_neighbours(options: Options, text: str, mention: Mention) -> Reading:
 
 def _affirmed(options: Options, text: str) -> Iterator[tuple[int, Reading]]:
     """`B is correct`, `Paris is the right answer`."""
-    if not any(word in text for word in ("correct", "right", "best", "better", "answer", "true", "accurate", "appropriate")):
+    if not any(
+        word in text
+        for word in (
+            "correct",
+            "right",
+            "best",
+            "better",
+            "answer",
+            "true",
+            "accurate",
+            "appropriate",
+            "suitable",
+            "plausible",
+            "likely",
+        )
+    ):
         return
     for found in BARE_LETTER.finditer(text):
         choice = options.letters.get(found[1])
@@ -226,7 +234,8 @@ def _opening(options: Options, text: str) -> Reading | None:
         return None
     letter = letter_at(options, text, 0, declared=False)
     if letter:
-        return TWO if _retracted(options, text, 0, letter) else letter
+        also = set(named_letters(options, text, 0, sentence(text, 0, 0)[1])) - {letter.text}
+        return TWO if also or _retracted(options, text, 0, letter) else letter
     answer = _yes_no(options, text, past(LEADING_QUESTION, text, 0))
     if answer:
         return answer

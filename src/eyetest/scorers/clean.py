@@ -19,6 +19,7 @@ OPENING = re.compile(r"(?:<s>|<bos>|<\|begin_of_text\|>|#{0,4} ?(?:assistant|gpt
 QUOTES = str.maketrans(dict.fromkeys("’‘‛´ʼ", "'") | dict.fromkeys("“”„«»「」『』", '"') | {"_": " ", "−": "-"})
 INVISIBLE = re.compile("[\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\ufe0f]")
 EMPHASIS = re.compile(r"(?<!\w)[*~]+|[*~]+(?!\w)|`+|(?m:^[ \t]*(?:#+|>+|[-•+](?=[ \t]))[ \t]*)")
+HTML = re.compile(r"</?(?:b|i|u|p|br|em|strong|code|span|div)\s?/?>", re.I)
 LATEX_TEXT = re.compile(r"\\(?:text(?:bf|it|rm|sf|tt)?|mathrm|mathbf|mathit|mathsf|mbox|rm|bf)\s*\{([^{}]{0,200})\}")
 LATEX_MATH = re.compile(r"\${1,2}(?=\S)([^$\n]{1,80})(?<=\S)\${1,2}(?!\d)|\\[(\[]([^\\\n]{1,80})\\[)\]]")
 # Tests for one character spare most completions a scan with a regular expression.
@@ -82,6 +83,8 @@ def plain(text: str) -> str:
     if not text.isascii():
         text = INVISIBLE.sub("", unicodedata.normalize("NFKC", text))
     text = text.translate(QUOTES)
+    if "<" in text:
+        text = HTML.sub(" ", text)
     if "\\" in text:
         text = LATEX_TEXT.sub(r"\1", text)
     if "\\" in text or "$" in text:

@@ -21,8 +21,8 @@ LINK = (
 OPEN_CUES = (
     rf"\b(?:answers|{NOUN})(?: (?:to|for|of|that|in|from|which|here|should|i|would)\b[^.:;\n]{{0,80}}?)?\s*(?:\b{LINK}|"
     rf"[:=]|-+>|→| - )",
-    r"\b(?:i|we)(?:'d|'ll| would| will| shall| must)?(?: have to| also| therefore| still| now)? "
-    r"(?:choose|pick|select|go (?:with|for)|opt for|say|guess|answer|conclude|classify|label|categori[sz]e|settle on|"
+    r"\b(?:i|we)(?:'d|'ll|'m| am| would| will| shall| must)?(?: have to| also| therefore| still| now)? "
+    r"(?:choose|pick|select|go(?:ing)? (?:with|for)|opt for|say|guess|answer|conclude|classify|label|categori[sz]e|settle on|"
     r"vote for)\b(?: that)?",
     r"(?:答案|正解|答え|정답|回答|\brespuesta(?: correcta)?|\bréponse(?: correcte)?|\bantwort|\bresposta(?: correta)?|"
     r"\brisposta(?: corretta)?|\bответ|الإجابة(?: الصحيحة)?|الجواب(?: الصحيح)?)"
@@ -50,7 +50,20 @@ LETTER_CUE = (
 )
 NOUNS = ("answer", "option", "choice", "solution", "conclusion", "label", "classification", "category", "prediction", "verdict")
 FOREIGN = ("答", "解", "정답", "respuesta", "réponse", "antwort", "resposta", "risposta", "ответ", "الإجابة", "الجواب")
-CONCLUDING = ("therefore", "thus", "hence", "consequent", "according", "conclu", "overall", "summar", "ultimate", "so ", "so,")
+CONCLUDING = (
+    "therefore",
+    "thus",
+    "hence",
+    "consequent",
+    "according",
+    "conclu",
+    "overall",
+    "summar",
+    "ultimate",
+    "guess",
+    "so ",
+    "so,",
+)
 CORRECTING = ("actually", "wait", "correction", "leav", "因此", "所以")
 GUESSING = (
     "it's",
@@ -70,6 +83,15 @@ GUESSING = (
     "ok",
     "sure",
 )
+TURN = re.compile(r"\b(?:but|however|still|nevertheless|that said)\b,?", re.I)
+"""After a refusal: an answer may follow at once."""
+SOFT = re.compile(
+    r"\b(?:(?:it|this|that|(?:the|this) (?:[\w']+ ){1,4}?)(?: \w+)? ?(?:appears? to be|seems? to be|seems? like|"
+    r"looks? like|resembles?|(?:is|'s)(?: most)? (?:likely|probably)|"
+    r"might be|may be|could be)|i(?:'d| would)? (?:guess|assume|think|believe|suspect))\b",
+    re.I,
+)
+"""A guess, which counts where nothing firmer is said."""
 # (one of these substrings must be there at all, what may follow, the expression): most completions skip most expressions.
 CUES: tuple[tuple[tuple[str, ...], Follows, re.Pattern[str]], ...] = (
     ((*NOUNS, "guess", "selection"), "sentence", re.compile(OPEN_CUES[0], re.I)),
@@ -77,7 +99,7 @@ CUES: tuple[tuple[tuple[str, ...], Follows, re.Pattern[str]], ...] = (
     (FOREIGN, "sentence", re.compile(OPEN_CUES[2], re.I)),
     (("选",), "sentence", re.compile(OPEN_CUES[3], re.I)),
     (CONCLUDING + CORRECTING, "option", re.compile(STRICT_CUES[0], re.I)),
-    (("no",), "option", re.compile(r"(?<=[.?!)…—,;-] )no\b,?(?: (?:wait|actually|rather))?,?(?: (?:it's|it is))?", re.I)),
+    (("no",), "option", re.compile(r"(?<=[.?!)…—,;-] )no\b,?(?: (?:wait|actually|rather))?,?(?: (?:it's|it is))?(?! ?\n)", re.I)),
     (GUESSING, "letter", re.compile(LETTER_CUE, re.I)),
 )
 NOT_DECLARING = re.compile(

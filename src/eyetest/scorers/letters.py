@@ -11,7 +11,7 @@ from eyetest.scorers.polarity import polarity
 
 LETTER = re.compile(
     r"""[\s"'`]*(?P<named>(?:(?:the|la|l') ?)?(?:option|choice|letter|answer|opción|opção|opzione|вариант|选项)\s*:?\s*)?"""
-    r"""(?P<open>[(\[{"']?)\s*(?P<letter>[A-Za-z]{1,2})(?![A-Za-z0-9]|'[A-Za-z])\s?(?P<close>[)\]}"']?)"""
+    r"""(?P<open>[(\[{"']{0,2})\s*(?P<letter>[A-Za-z]{1,2})(?![A-Za-z0-9]|'[A-Za-z])\s?(?P<close>[)\]}"']{0,2})"""
     r"(?P<dot>[.):]?)",
     re.I,
 )
@@ -22,7 +22,7 @@ CONNECTIVE = re.compile(
 )
 ANOTHER_LETTER = re.compile(
     r"\s*(?:,\s*)?(?:\b(?:and|or|und|oder|y|o|ou|et)\b|[&/,+、和或])\s*(?:both |option |"
-    r"choice )?[(\[]?(?P<letter>[A-Za-z]{1,2})[)\]]?(?![A-Za-z0-9]|'[A-Za-z])"
+    r"choice )?[(\[\"']?(?P<letter>[A-Za-z]{1,2})[)\]]?(?![A-Za-z0-9]|'[A-Za-z])"
     r"(?!\.? +(?:is|are|was|were|would|can|does|do|has|think|believe)\b)"
 )
 NAMED_LETTER = re.compile(
@@ -92,7 +92,7 @@ def letter_at(options: Options, text: str, at: int, *, declared: bool) -> Readin
 
 def _is_letter(text: str, found: re.Match[str], *, declared: bool, agrees: bool) -> bool:
     """Whether the character found is meant as a letter and not as a word (`a`, `I`) or the start of a sentence."""
-    if found["named"] or found["close"] in (")", "]", "}") or (found["open"] and found["close"]) or found["dot"]:
+    if found["named"] or (found["open"] and found["close"]) or set(found["close"]) & set(")]}") or found["dot"]:
         return True
     rest = text[found.end() : found.end() + 2]
     if not rest.strip() or rest.startswith("\n") or rest[0] in "。，،、":

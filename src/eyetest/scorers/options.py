@@ -20,8 +20,8 @@ UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u30ff\u3400-\u9fff\uf
 HANGUL = "\u1100-\u11ff\uac00-\ud7af"
 EDGE_SCRIPT = re.compile(f"[{UNSPACED}]")
 RIGHTLESS = re.compile(f"[{UNSPACED}{HANGUL}]")
-COMMON_WORDS = """a an and are as at be by do for he i in is it me my no none not of off on one or other she so that the they this to up
-us we yes"""
+COMMON_WORDS = """a an and are as at be by do for he i in is it me my no none not of off on one or other she so that the they this
+to up us we yes"""
 COMMON = frozenset(COMMON_WORDS.split())
 """Texts that running prose holds anyway: read where an answer must stand, never out of the middle of a sentence."""
 NONE_OF = ("none of the above", "none of these", "none of them", "none of those", "none of the options", "none of the choices")

@@ -11,14 +11,17 @@ from typing import Literal
 
 from eyetest.errors import DataError
 from eyetest.scorers.clean import plain, visible, without_thoughts
-from eyetest.scorers.declared import SENTENCE, declared_text
+from eyetest.scorers.declared import SENTENCE, SOFT, TURN, declared_text
 from eyetest.scorers.numbers import SMALL, Number, date, dates, number, numbers, span
+from eyetest.scorers.options import COMMON
 from eyetest.scorers.polarity import polarity
 from eyetest.scorers.refusals import find_refusal
 from eyetest.types import Sample, Score
 
 LONGEST = 60
 """Tokens of an answer in which an alias may stand anywhere; of a longer one only the first sentence is read."""
+SHORT = 5
+"""Tokens after "I cannot ..., but" that are an answer even if nothing marks them as a guess."""
 UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u30ff\u3400-\u9fff\uf900-\ufaff"
 TOKEN = re.compile(
     rf"(?<![\w.])[-+]?\d[\d,]*(?:\.\d+)?|[{UNSPACED}]|(?:(?![{UNSPACED}\d])[^\W_](?:'(?=[^\W\d_]))?)+|\d+|"
@@ -80,7 +83,7 @@ class TextScorer:
 
     With `tokens` the answer is what the completion declares last ("the answer is ..."), else the whole completion, else, over
     60 tokens, its first sentence. It is right if it equals an alias token by token, or names one as a contiguous run of tokens
-    that is neither denied ("not Paris") nor hedged, i.e. joined by "or" or "/" to something that is no alias ("Paris or London").
+    (a common word such as `no` or `us` only at its start) that is neither denied ("not Paris") nor hedged: joined by "or" or "/" to something that is no alias ("Paris or London").
     A number is right by value if the units are equal or one is missing, and not as one end of a range or of an "or"; a target such
     as `6.5-7.0`, or `metadata["range"] = [lo, hi]`, takes any number inside; dates are compared as dates.
     """
@@ -122,13 +125,17 @@ def _by_tokens(sample: Sample, text: str) -> Score:
         answer = answer[: end.start()] if end else answer
         read = tokens(answer)
     refused = find_refusal(shown) if declared is None else None
-    words = " ".join(token.text for token in read)[:200]
-    if not refused and any(words == " ".join(_alias(alias)[1]) for alias in sample.target if alias):
+    run = tuple(token.text for token in read)
+    words = " ".join(run)[:200]
+    if not refused and any(run == _alias(alias)[1] for alias in sample.target):
         return Score("scored", 1.0, words, rule="alias")
-    limit = refused.start() if refused else len(answer)
-    rule = _right(sample, answer, read, limit)
+    rule = _right(sample, answer, read, refused.start() if refused else len(answer))
     if rule:
         return Score("scored", 1.0, words, rule=rule)
+    turn = TURN.search(shown, refused.end()) if refused else None
+    guess = shown[turn.end() :] if turn else ""
+    if SOFT.search(guess) or 0 < len(tokens(guess)) <= SHORT:
+        return _by_tokens(sample, guess)
     if refused:
         return Score("refused", rule="refusal_phrase")
     return Score("scored", 0.0, words, rule="no_alias")
@@ -223,6 +230,8 @@ def _runs(read: tuple[Token, ...], run: tuple[str, ...]) -> Iterator[tuple[int, 
 def _stands(answer: str, start: int, end: int, aliases: list[tuple[str, tuple[str, ...]]]) -> bool:
     """Whether the alias at `answer[start:end]` is asserted and not one of several guesses."""
     if polarity(answer, start, end) == "denied":
+        return False
+    if answer[start:end].casefold() in COMMON and not (start == 0 and answer[end : end + 1] in tuple(".,;:!")):
         return False
     joint = OR.match(answer, end)
     if joint and not _is_alias(answer[joint.end() :], aliases):
