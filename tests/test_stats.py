@@ -220,93 +220,6 @@ def test_smallest_detectable_difference_cannot_exceed_the_discordance() -> None:
     assert math.isnan(stats.smallest_detectable_difference(0, 0.5))
 
 
-# --- clusters ----------------------------------------------------------------------------------------------------------
-
-
-def test_cluster_se_equals_statsmodels_with_and_without_the_factor() -> None:
-    import statsmodels.api as sm
-
-    rng = np.random.default_rng(5)
-    group = rng.integers(0, 40, 300) * 10**12
-    x = rng.random(300) + group / 1e13
-    fit = {
-        corrected: sm.OLS(x, np.ones(300)).fit(
-            cov_type="cluster", cov_kwds={"groups": np.unique(group, return_inverse=True)[1], "use_correction": corrected}
-        )
-        for corrected in (False, True)
-    }
-    assert stats.cluster_se(x, group) == pytest.approx(fit[False].bse[0], rel=1e-12)
-    assert stats.cluster_se_cr1(x, group) == pytest.approx(fit[True].bse[0], rel=1e-12)
-
-
-@QUICK
-@given(st.lists(st.floats(0, 1), min_size=2, max_size=40))
-def test_cluster_se_of_independent_answers_is_the_textbook_one(x: list[float]) -> None:
-    assert stats.cluster_se_cr1(x, range(len(x))) == pytest.approx(np.std(x, ddof=1) / math.sqrt(len(x)), abs=1e-12)
-
-
-def test_cluster_interval_of_independent_answers_is_students() -> None:
-    from scipy import stats as scipy_stats
-
-    x = np.random.default_rng(6).random(25)
-    expected = scipy_stats.ttest_1samp(x, 0).confidence_interval(0.9)
-    assert stats.cluster_interval(x, np.arange(25), 0.9) == pytest.approx((expected.low, expected.high))
-
-
-def test_one_group_has_no_interval() -> None:
-    one = np.zeros(5, int)
-    for made in (stats.cluster_interval(np.arange(5.0), one), stats.cluster_wilson(np.ones(5), one)):
-        assert np.isnan(made).all()
-    assert math.isnan(stats.cluster_se([], []))
-
-
-def test_cluster_wilson_of_independent_answers_is_wilson_with_students_t() -> None:
-    x = np.repeat([1.0, 0.0], [30, 70])
-    low, high = stats.cluster_wilson(x, np.arange(100))
-    # CR1 makes the effective size 99 of 100.
-    assert (low, high) == pytest.approx(stats.wilson(0.3 * 99, 99, quantile=stats.t_quantile(0.95, 99)))
-
-
-def test_cluster_wilson_keeps_its_width_where_all_agree() -> None:
-    group = np.arange(120) // 10
-    t = stats.t_quantile(0.95, 11)
-    assert stats.cluster_wilson(np.ones(120), group) == pytest.approx(stats.wilson(12, 12, quantile=t))
-    assert stats.cluster_wilson(np.zeros(120), group)[0] == 0.0
-
-
-def test_unlike_answers_inside_groups_do_not_make_more_answers_than_there_are() -> None:
-    group = np.arange(40) // 2
-    for x in (np.tile([1.0, 0.0], 20), np.concatenate([np.tile([1.0, 0.0], 19), [1.0, 1.0]])):
-        assert stats.effective_size(x, group) == 40
-
-
-def test_effective_groups() -> None:
-    assert stats.effective_groups(np.arange(60) // 5) == pytest.approx(12)
-    assert stats.effective_groups(np.repeat([0, 1, 2], [98, 1, 1])) == pytest.approx(100**2 / (98**2 + 2))
-
-
-def components(codes: list[list[int]]) -> set[frozenset[int]]:
-    parts = [{i} for i in range(len(codes[0]))]
-    for code in codes:
-        for value in set(code):
-            touched = [part for part in parts if any(code[i] == value for i in part)]
-            parts = [part for part in parts if part not in touched] + [set().union(*touched)]
-    return {frozenset(part) for part in parts}
-
-
-@QUICK
-@given(
-    st.integers(1, 12).flatmap(lambda n: st.lists(st.lists(st.integers(-3, 12), min_size=n, max_size=n), min_size=1, max_size=3))
-)
-def test_groups_are_the_connected_components(codes: list[list[int]]) -> None:
-    made = stats.groups(*(np.array(code) * 10**14 for code in codes))
-    assert {frozenset(np.flatnonzero(made == g).tolist()) for g in range(int(made.max()) + 1)} == components(codes)
-
-
-def test_groups_of_nothing() -> None:
-    assert stats.groups(np.zeros(0, int)).tolist() == []
-
-
 # --- bootstrap and gap rate --------------------------------------------------------------------------------------------
 
 
@@ -347,7 +260,7 @@ def test_gap_rate_bootstrap_agrees_with_resampled_pairs_and_with_delta() -> None
 def test_clustered_gap_rate_of_independent_items_has_the_closed_forms_standard_error() -> None:
     cells = Cells(300, 150, 40, 510)
     first, second = np.repeat([[1, 1], [1, 0], [0, 1], [0, 0]], [int(count) for count in cells], axis=0).T
-    made, plain = stats.gap_rate_cluster_ci(first, second, np.arange(1000)), stats.gap_rate_ci(*cells)
+    made, plain = stats.gap_rate_factor_ci(first, second, stats.Factors((np.arange(1000),))), stats.gap_rate_ci(*cells)
     width = [math.log((1 - m.low) / (1 - m.high)) for m in (made, plain)]
     inflation = math.sqrt(1000 / 999) * stats.t_quantile(0.95, 999) / stats.normal_quantile(0.95)
     assert width[0] == pytest.approx(inflation * width[1], rel=1e-9)

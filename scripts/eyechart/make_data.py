@@ -81,7 +81,9 @@ def flags(folder: Path) -> Iterator[Line]:
     every = countries()
     for country in every:
         drawn = svg_to_bytes(svg_path=str(folder / f"{country.code}.svg"), width=FLAG_SIZE[0] * 4, height=FLAG_SIZE[1] * 4)
-        picture = Image.open(io.BytesIO(bytes(drawn))).convert("RGB").reduce(4)
+        picture = Image.open(io.BytesIO(bytes(drawn))).convert("RGBA")
+        white = Image.new("RGBA", picture.size, "white")  # Nepal's flag is no rectangle
+        picture = Image.alpha_composite(white, picture).convert("RGB").reduce(4)
         if picture.size != FLAG_SIZE:
             raise ValueError(f"{country.code}.svg was drawn as {picture.size}, not {FLAG_SIZE}. Pass the folder flags/4x3.")
         questions = [_about(country, asks, kind, every) for asks in ("name", *FACTS) for kind in ("choice", "text")]

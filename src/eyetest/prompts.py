@@ -2,6 +2,7 @@
 
 A template is jinja2 text for the user's turn. It is given `question`, `context`, `options` (each with `.letter` and
 `.text`), `pictures` (how many are shown) and `metadata`. An unknown name in a template is an error, not an empty string.
+White space around the whole rendered text is cut; within it, what the dataset says arrives as it is.
 """
 
 from __future__ import annotations
@@ -82,9 +83,8 @@ def _compiled(template: str, where: str) -> jinja2.Template:
     try:
         return _ENVIRONMENT.from_string(template)
     except jinja2.TemplateSyntaxError as error:
-        raise UsageError(
-            f"{where}, line {error.lineno}: {error.message}. Templates are jinja2 text; see docs/concepts.md."
-        ) from None
+        said = (error.message or "wrong syntax").rstrip(".")
+        raise UsageError(f"{where}, line {error.lineno}: {said}. Templates are jinja2 text; see docs/concepts.md.") from None
 
 
 @lru_cache(maxsize=4096)
@@ -120,7 +120,7 @@ def _text(prompt: Prompt, sample: Sample) -> str:
 def _answer(prompt: Prompt, sample: Sample) -> str:
     if sample.kind == "choice" and prompt.lettered:
         return letters(len(sample.choices))[sample.choices.index(sample.target[0])]
-    return ", ".join(sample.target) if sample.kind == "labels" else sample.target[0]
+    return ", ".join(sample.target) or "none" if sample.kind == "labels" else sample.target[0]
 
 
 def render(prompt: Prompt, sample: Sample) -> tuple[Message, ...]:

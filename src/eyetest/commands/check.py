@@ -40,7 +40,7 @@ def check(
     models = setup.models(config.models, seed=config.seed) if config.models else ()
     plan = prepare(config, datasets, folder=folder)
     say_loads(console, plan)
-    with Progress(console=log, transient=True) as bar:
+    with Progress(console=log, transient=True, disable=not log.is_terminal) as bar:
         line = bar.add_task("looking at samples", total=None)
         checked = checking.check(plan, lambda done, total: bar.update(line, completed=done, total=total))
     for one in checked:

@@ -17,7 +17,7 @@ from eyetest.tasks import Task
 
 
 def names(what: Annotated[Literal["tasks", "models", "conditions"], Parameter(help="tasks, models or conditions.")], /) -> int:
-    """List what a run file can name, with one line each."""
+    """List the tasks, models or conditions that a run can name, with one line each."""
     known = registry.names(what)
     grid = Table(box=None, show_header=False, pad_edge=False)
     for name in known:

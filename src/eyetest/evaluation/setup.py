@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Literal
 
@@ -146,5 +147,4 @@ def rebuilt(name: str, scoring: Mapping[str, Any], match: Literal["tokens", "con
 
 def describe(task: Task) -> dict[str, Any]:
     """A task's card for the manifest."""
-    card = task.card
-    return {"title": card.title, "licence": card.licence, "citation": card.citation, "url": card.url, "notes": card.notes}
+    return asdict(task.card)

@@ -13,7 +13,7 @@ from typing import Any, Literal, Protocol, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from eyetest.stats import group_sums, groups
+from eyetest.stats import Factors, crossed, group_sums, groups
 
 Status = Literal["scored", "unparsed", "refused", "blocked", "error", "bad_image", "unscored"]
 """What became of an answer: response and score in one word."""
@@ -101,9 +101,13 @@ class Columns:
         """How many rows have one of `statuses`."""
         return int(np.isin(self.status, [code(status) for status in statuses]).sum())
 
-    def groups(self) -> NDArray[np.int64]:
-        """Independent groups, (n,) codes: answers that share a cluster, a request or a sample go together."""
-        return groups(self.cluster, self.request, self.sample)
+    def factors(self) -> Factors:
+        """What goes together: answers that share a cluster or a sample, and, crossing these, answers to equal requests."""
+        return crossed(groups(self.cluster, self.sample), groups(self.request))
+
+    def order(self) -> NDArray[np.intp]:
+        """Rows by sample, variant and repeat, (n,): the same whatever order the answers came in."""
+        return np.lexsort((self.repeat, self.variant, self.sample))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -123,7 +127,7 @@ class Counts:
         """Sum over all answers: (k,)."""
         return np.asarray(self.times() @ self.rows, np.float64)
 
-    def by_group(self, group: NDArray[np.int64]) -> NDArray[np.float64]:
+    def by_group(self, group: NDArray[np.integer[Any]]) -> NDArray[np.float64]:
         """Sum within each of G groups: (G, k)."""
         return np.stack([group_sums(column[self.index], group) for column in self.rows.T], axis=1)
 
@@ -183,8 +187,8 @@ class Pairs:
     """(n,) credit under the first, mean over variants."""
     second: NDArray[np.float64]
     """(n,) credit under the second, mean over variants."""
-    group: NDArray[np.int64]
-    """(n,) independent groups, from clusters, samples and the requests of both."""
+    factors: Factors
+    """What goes together: by cluster or sample, and, crossing these, by the requests of either side."""
     n_distinct: int
     """Distinct requests behind the side that has fewer."""
     n_unparsed: int
@@ -222,7 +226,7 @@ def pair(first: Columns, second: Columns, policy: Policy = "as_wrong") -> Pairs:
         sample=(keys // _REPEATS).astype(np.int32),
         first=_mean_by_key(sides[0], keys),
         second=_mean_by_key(sides[1], keys),
-        group=_joint_groups(sides[0], sides[1], keys),
+        factors=_joint_factors(*sides),
         n_distinct=min(len(np.unique(side.request)) for side in sides),
         n_unparsed=_keys_with(sides, "unparsed"),
         n_refused=_keys_with(sides, "refused", "blocked"),
@@ -243,12 +247,12 @@ def _keys_with(sides: Iterable[Columns], *statuses: Status) -> int:
     return len(np.unique(np.concatenate([_keys(side)[np.isin(side.status, codes)] for side in sides])))
 
 
-def _joint_groups(first: Columns, second: Columns, keys: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Group of each key, over the answers of both sides: (n,)."""
+def _joint_factors(first: Columns, second: Columns) -> Factors:
+    """What the pairs of each key share, over the answers of both sides."""
     split = len(first)
     none = -1 - np.arange(split + len(second))  # a code of its own for answers of the other side
     requests = [np.concatenate([first.request, none[split:]]), np.concatenate([none[:split], second.request])]
-    clusters = np.concatenate([first.cluster, second.cluster])
-    joint = groups(clusters, np.concatenate([first.sample, second.sample]), *requests)
-    order = np.argsort(_keys(first), kind="stable")
-    return joint[:split][order[np.searchsorted(_keys(first)[order], keys)]]
+    clusters, samples = (np.concatenate([getattr(side, name) for side in (first, second)]) for name in ("cluster", "sample"))
+    pairs = np.concatenate([_keys(first), _keys(second)])
+    _, row = np.unique(pairs[:split], return_index=True)  # an answer of each key, in the order of `keys`
+    return crossed(groups(clusters, samples)[row], groups(pairs, *requests)[row])

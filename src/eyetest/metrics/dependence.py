@@ -13,13 +13,12 @@ from eyetest.stats import (
     WITHHELD,
     Cells,
     Interval,
-    cluster_interval,
-    cluster_se_cr1,
-    degrees_of_freedom,
-    effective_groups,
+    design_effect,
+    factor_interval,
+    factor_se,
     gap_rate_bootstrap,
     gap_rate_ci,
-    gap_rate_cluster_ci,
+    gap_rate_factor_ci,
     gap_rate_posterior,
     mcnemar_exact,
     newcombe,
@@ -43,7 +42,7 @@ class Difference:
     p: float
     """Two-sided p-value; nan where the interval is withheld."""
     test: str
-    """`mcnemar_exact` for independent answers of credit 0 or 1, else `t` or `cluster_t`."""
+    """`mcnemar_exact` for independent answers of credit 0 or 1, else `t`, `cluster_t` or `twoway_t`."""
     cells: Cells
     """The paired table: first, then second."""
 
@@ -66,7 +65,7 @@ def gap_rate(
     pairs = pair(with_, without, policy)
     x1, x0 = (float(side.mean()) if len(pairs) else math.nan for side in (pairs.first, pairs.second))
     value = gap_rate_of(x0, x1)
-    note = _undefined_ratio(pairs, x1, x0) or withheld(pairs.n_distinct, _independent(pairs))
+    note = _undefined_ratio(pairs, x1, x0) or withheld(pairs.n_distinct, pairs.factors.count)
     interval, method = (WITHHELD, "none") if note else _gap_interval(pairs, level, seed, resamples)
     return _estimate("gap_rate", value, interval, method, note, pairs, (with_, without), policy, seed)
 
@@ -83,19 +82,17 @@ def _undefined_ratio(pairs: Pairs, with_: float, without: float) -> str:
 
 def _gap_interval(pairs: Pairs, level: float, seed: int, resamples: int) -> tuple[Interval, str]:
     """Interval of a defined gap rate and its name."""
-    cells, percent = paired_cells(pairs.first, pairs.second), f"{100 * level:g}"
-    clustered, binary = _clustered(pairs), _binary(pairs)
+    cells, percent, factors = paired_cells(pairs.first, pairs.second), f"{100 * level:g}", pairs.factors
     if not pairs.second.any() or np.array_equal(pairs.first, pairs.second):
         # No resample can vary. A group counts as one answer: nothing shows how alike its answers are.
-        shrink = effective_groups(pairs.group) / len(pairs)
+        shrink = factors.effective / len(pairs)
         scaled = Cells(*(shrink * count for count in cells))
         return gap_rate_posterior(scaled, level, resamples=resamples, seed=seed), f"posterior{percent}x{resamples}"
-    if binary and not clustered:
+    if _binary(pairs) and not factors.prefix:
         if min(cells) < SMALL:
             return gap_rate_bootstrap(cells, level, resamples=resamples, seed=seed), f"bootstrap{percent}x{resamples}"
         return gap_rate_ci(*cells, level)[1:], f"delta{percent}"
-    name = f"cluster_delta{percent}" if clustered else f"delta{percent}"
-    return gap_rate_cluster_ci(pairs.first, pairs.second, pairs.group, level)[1:], name
+    return gap_rate_factor_ci(pairs.first, pairs.second, factors, level)[1:], f"{factors.prefix}delta{percent}"
 
 
 def paired_difference(
@@ -104,14 +101,14 @@ def paired_difference(
     """Mean credit of `first` minus `second`, paired on (sample, repeat), with its interval and test.
 
     Independent answers of credit 0 or 1: Newcombe's paired interval and the exact McNemar test. Otherwise Student's t on
-    the cluster-robust standard error of the differences; 0/1 credit that goes together keeps Newcombe's form, on
-    counts divided by the design effect. seed: for the signature; nothing is drawn.
+    the cluster-robust standard error of the differences (two-way where clusters and requests cross); 0/1 credit that
+    goes together keeps Newcombe's form, on counts divided by the design effect. seed: for the signature; nothing is drawn.
     """
     pairs = pair(first, second, policy)
     cells = paired_cells(pairs.first, pairs.second)
     note = "undefined: no sample was answered on both sides" if not len(pairs) else ""
     value = float((pairs.first - pairs.second).mean()) if len(pairs) else math.nan
-    note = note or withheld(pairs.n_distinct, _independent(pairs))
+    note = note or withheld(pairs.n_distinct, pairs.factors.count)
     interval, method = (WITHHELD, "none") if note else _difference_interval(pairs, cells, level)
     p, test = (math.nan, "none") if note else _difference_test(pairs, cells)
     made = _estimate("paired_difference", value, interval, method, note, pairs, (first, second), policy, seed)
@@ -119,52 +116,31 @@ def paired_difference(
 
 
 def _difference_interval(pairs: Pairs, cells: Cells, level: float) -> tuple[Interval, str]:
-    percent = f"{100 * level:g}"
-    difference = pairs.first - pairs.second
+    percent, factors, difference = f"{100 * level:g}", pairs.factors, pairs.first - pairs.second
     if not _binary(pairs):
-        low, high = cluster_interval(difference, pairs.group, level)
-        return (max(-1.0, low), min(1.0, high)), f"cluster_t{percent}" if _clustered(pairs) else f"t{percent}"
-    if not _clustered(pairs):
+        low, high = factor_interval(difference, factors, level)
+        return (max(-1.0, low), min(1.0, high)), f"{factors.prefix}t{percent}"
+    if not factors.prefix:
         return newcombe(cells, level), f"newcombe{percent}"
-    effect = _design_effect(pairs)
-    quantile = t_quantile(level, degrees_of_freedom(pairs.group))
-    return newcombe(Cells(*(count / effect for count in cells)), level, quantile=quantile), f"cluster_newcombe{percent}"
-
-
-def _design_effect(pairs: Pairs) -> float:
-    """Variance of the mean difference over that of independent answers, at least 1.
-
-    Where all differences are equal nothing shows it: then a group counts as one answer.
-    """
-    difference = pairs.first - pairs.second
-    independent = float(difference.var()) / len(pairs)
-    if independent == 0:
-        return len(pairs) / effective_groups(pairs.group)
-    return max(1.0, cluster_se_cr1(difference, pairs.group) ** 2 / independent)
+    effect = design_effect(difference, factors)
+    scaled = Cells(*(count / effect for count in cells))
+    return newcombe(scaled, level, quantile=t_quantile(level, factors.degrees_of_freedom)), f"{factors.prefix}newcombe{percent}"
 
 
 def _difference_test(pairs: Pairs, cells: Cells) -> tuple[float, str]:
-    if _binary(pairs) and not _clustered(pairs):
+    factors, difference = pairs.factors, pairs.first - pairs.second
+    if _binary(pairs) and not factors.prefix:
         return mcnemar_exact(round(cells.n10), round(cells.n01)), "mcnemar_exact"
-    difference = pairs.first - pairs.second
-    name = "cluster_t" if _clustered(pairs) else "t"
-    se = cluster_se_cr1(difference, pairs.group)
+    name = f"{factors.prefix}t"
+    se = factor_se(difference, factors)
     if se == 0:
         # Every group differs by the same: t is infinite, so the exact sign test over groups stands in.
-        return (1.0 if difference.mean() == 0 else 2.0 ** (1 - _independent(pairs))), name
-    return t_tail(abs(float(difference.mean())) / se, degrees_of_freedom(pairs.group)), name
+        return (1.0 if difference.mean() == 0 else 2.0 ** (1 - factors.count)), name
+    return t_tail(abs(float(difference.mean())) / se, factors.degrees_of_freedom), name
 
 
 def _binary(pairs: Pairs) -> bool:
     return bool(np.isin(pairs.first, (0.0, 1.0)).all() and np.isin(pairs.second, (0.0, 1.0)).all())
-
-
-def _independent(pairs: Pairs) -> int:
-    return len(np.unique(pairs.group))
-
-
-def _clustered(pairs: Pairs) -> bool:
-    return _independent(pairs) < len(pairs)
 
 
 def _estimate(

@@ -12,11 +12,13 @@ import eyetest
 from eyetest.metrics.columns import Columns, Counts, Metric, Policy, code, point
 from eyetest.stats import (
     WITHHELD,
+    Factors,
     Interval,
     bootstrap_counts,
-    cluster_interval,
-    cluster_wilson,
+    factor_interval,
+    factor_wilson,
     percentile,
+    pigeonhole_counts,
     wilson,
 )
 from eyetest.types import Estimate
@@ -34,7 +36,9 @@ def estimate(metric: Metric, columns: Columns, *, level: float = 0.95, seed: int
     * everything else: percentiles of `resamples` bootstrap samples of the counts, by group where answers go together;
     * fewer than MINIMUM distinct requests or independent groups: withheld, and the note says so.
 
-    Answers go together if they share a cluster, a request or a sample.
+    Answers go together if they share a cluster or a sample (`cluster_...`), or a request. Where these cross, as with
+    several questions about a picture and one question about many pictures, standard errors are two-way and the
+    bootstrap is the pigeonhole's (`twoway_...`; `stats.factor_se`, `stats.pigeonhole_counts`).
     """
     kept = columns.within(metric.policy)
     counts = metric.counts(columns)
@@ -42,10 +46,10 @@ def estimate(metric: Metric, columns: Columns, *, level: float = 0.95, seed: int
     distinct = len(np.unique(kept.request))
     interval, method, note = WITHHELD, "none", _undefined(metric, columns, kept, value)
     if not note:
-        group = kept.groups()
-        note = withheld(distinct, len(np.unique(group)))
+        factors = kept.factors()
+        note = withheld(distinct, factors.count)
         if not note:
-            interval, method = _interval(metric, counts, group, level, seed, resamples)
+            interval, method = _interval(metric, counts, kept, factors, level, seed, resamples)
             note = "interval without width: every resample agrees" if interval[0] == interval[1] else ""
     return Estimate(
         metric=metric.name,
@@ -83,35 +87,36 @@ def bounds(metric: Metric, columns: Columns) -> Interval:
 
 
 def _interval(
-    metric: Metric, counts: Counts, group: NDArray[np.int64], level: float, seed: int, resamples: int
+    metric: Metric, counts: Counts, kept: Columns, factors: Factors, level: float, seed: int, resamples: int
 ) -> tuple[Interval, str]:
     """The interval and how the signature calls it."""
-    n = len(counts.index)
-    clustered = int(group.max()) + 1 < n
+    if metric.additive:
+        return mean_interval(counts.rows[counts.index, 0], factors, level)
+    totals = _resampled(counts, kept, factors, seed, resamples)
+    return percentile(metric.value(totals), level), f"{factors.prefix}bootstrap{100 * level:g}x{resamples}"
+
+
+def mean_interval(credit: NDArray[np.float64], factors: Factors, level: float) -> tuple[Interval, str]:
+    """Interval of the mean of (n,) credits in [0, 1] that go together by `factors`, and how the signature calls it."""
     percent = f"{100 * level:g}"
-    prefix = "cluster_" if clustered else ""
-    if not metric.additive:
-        return _bootstrap(metric, counts, group if clustered else None, level, seed, resamples), (
-            f"{prefix}bootstrap{percent}x{resamples}"
-        )
-    credit = counts.rows[counts.index, 0]
-    if not np.isin(counts.rows[:, 0], (0.0, 1.0)).all():
-        low, high = cluster_interval(credit, group, level)
-        return (max(0.0, low), min(1.0, high)), f"{prefix}t{percent}"
-    if clustered:
-        return cluster_wilson(credit, group, level), f"cluster_wilson{percent}"
-    return wilson(float(credit.sum()), n, level), f"wilson{percent}"
+    if not np.isin(credit, (0.0, 1.0)).all():
+        low, high = factor_interval(credit, factors, level)
+        return (max(0.0, low), min(1.0, high)), f"{factors.prefix}t{percent}"
+    if factors.prefix:
+        return factor_wilson(credit, factors, level), f"{factors.prefix}wilson{percent}"
+    return wilson(float(credit.sum()), len(credit), level), f"wilson{percent}"
 
 
-def _bootstrap(
-    metric: Metric, counts: Counts, group: NDArray[np.int64] | None, level: float, seed: int, resamples: int
-) -> Interval:
+def _resampled(counts: Counts, kept: Columns, factors: Factors, seed: int, resamples: int) -> NDArray[np.float64]:
+    """Totals of bootstrap samples, (resamples, k): draws that do not depend on the order of answers."""
+    if factors.prefix == "twoway_":
+        order = kept.order()
+        return pigeonhole_counts(counts.rows, counts.index[order], factors.take(order), resamples=resamples, seed=seed)
     rows, times = counts.rows, counts.times()
-    if group is not None:
-        # Distinct group totals, sorted: fewer cells, and draws that do not depend on the order of answers.
-        rows, times = np.unique(counts.by_group(group), axis=0, return_counts=True)
-    totals = bootstrap_counts(rows, times, resamples=resamples, seed=seed)
-    return percentile(metric.value(totals), level)
+    if factors.prefix:
+        # Distinct group totals, sorted: fewer cells, and the same whatever the order.
+        rows, times = np.unique(counts.by_group(factors.codes[0]), axis=0, return_counts=True)
+    return bootstrap_counts(rows, times, resamples=resamples, seed=seed)
 
 
 def _undefined(metric: Metric, columns: Columns, kept: Columns, value: float) -> str:

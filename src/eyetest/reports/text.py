@@ -56,7 +56,7 @@ def _cell(text: str) -> Text:
 
 
 def _grid(title: str, columns: Sequence[str], right: Iterable[int] = ()) -> Grid:
-    grid = Grid(title=_cell(title), title_justify="left", title_style="bold", header_style="bold", pad_edge=False, box=None)
+    grid = Grid(title=_cell(title), header_style="bold", pad_edge=False, box=None)
     numeric = set(right)
     for place, name in enumerate(columns):
         grid.add_column(_cell(name), justify="right" if place in numeric else "left", no_wrap=place in numeric, overflow="fold")
@@ -69,10 +69,19 @@ class _Console(Console):
         raise BrokenPipeError
 
 
+def _print_grid(console: Console, grid: Grid) -> None:
+    """The title apart, because rich breaks it where the table ends."""
+    title, grid.title = grid.title, None
+    console.print()
+    console.print(title, style="bold", soft_wrap=True)
+    console.print(grid)
+
+
 def terminal(*, stderr: bool = False) -> Console:
     """A console; where output is no terminal, wide enough for the tables."""
-    console = _Console(stderr=stderr)
-    return console if console.is_terminal else _Console(stderr=stderr, width=PLAIN_WIDTH)
+    # A model called `constant:A:` is no emoji.
+    console = _Console(stderr=stderr, emoji=False)
+    return console if console.is_terminal else _Console(stderr=stderr, emoji=False, width=PLAIN_WIDTH)
 
 
 def print_results(console: Console, results: Results) -> None:
@@ -85,12 +94,10 @@ def print_results(console: Console, results: Results) -> None:
         grids += [_slices(task, [row for row in rows if row.by])]
         for grid in grids:
             if grid.row_count:
-                console.print()
-                console.print(grid)
+                _print_grid(console, grid)
     for table in results.classes:
         if table.condition == "image" and len(table.labels) <= MAX_CLASSES:
-            console.print()
-            console.print(_confusion(table))
+            _print_grid(console, _confusion(table))
     _print_notes(console, results)
 
 
@@ -209,7 +216,7 @@ def print_comparison(console: Console, comparisons: Sequence[Comparison]) -> Non
         made = one.estimate
         cells = [one.task, one.condition, one.first, one.second, interval(made), p_value(one.p), p_value(one.p_holm)]
         grid.add_row(*map(_cell, [*cells, f"{one.only_first:g}", f"{one.only_second:g}", str(made.n)]))
-    console.print(grid)
+    _print_grid(console, grid)
     for one in comparisons:
         if one.estimate.note:
             said = f"  {one.estimate.note}: {one.task}, {one.condition}"

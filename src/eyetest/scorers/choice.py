@@ -41,9 +41,11 @@ INSTEAD = re.compile(r"\b(?:but|rather|instead)\b[\s:,]*(?:rather |instead |is |
 AFFIRMED = re.compile(
     r"[)\]\"'.]* ?(?:is|seems|would be|looks|appears|must be)(?: to be)?(?: (?:the|most|definitely|clearly|therefore|thus|"
     r"likely|only|indeed|also|a|much))* "
-    r"(?:correct|right|best|better|answer|true|accurate|appropriate|suitable|plausible|likely)\b|[)\]\"'.]* fits best\b",
+    r"(?:correct|right|best|better|answer|true|accurate|appropriate|suitable|plausible|"
+    r"likely(?! (?:to be )?(?:wrong|incorrect|not|false)))\b|[)\]\"'.]* fits best\b",
     re.I,
 )
+AFFIRMING = ("correct", "right", "best", "better", "answer", "true", "accurate", "appropriate", "suitable", "plausible", "likely")
 CAPITAL = re.compile(r"(?<![A-Za-z0-9'])([A-Z])(?![A-Za-z0-9]|'[A-Za-z])(?! [a-z])")
 BARE_LETTER = re.compile(r"(?<![A-Za-z0-9'])[(\[]?([A-Z])(?=[)\]]? (?:is|seems|would be|looks|appears|must be|fits)\b)")
 YES_NO = re.compile(r"[\s\"']*(?P<word>yes|no|yeah|yep|nope)(?:(?=\s*(?:$|[.,;:!\n\"'—–-]))|(?P<bare>(?=\s)))", re.I)
@@ -128,21 +130,22 @@ def _whole(options: Options, text: str) -> Reading | None:
 
 
 def _declared(options: Options, text: str) -> Reading | None:
-    """The last declaration that says anything about the options."""
-    found: list[tuple[int, Reading]] = []
+    """The last declaration that says anything about the options; else the last bare letter after "it is" and the like."""
+    firm = [*_affirmed(options, text), *letter_lines(options, text)]
+    loose: list[tuple[int, Reading]] = []
     for cue in cues(text):
         if cue.follows == "letter":
-            reading = letter_at(options, text, cue.at, declared=False)
+            letter = letter_at(options, text, cue.at, declared=False)
+            loose += [(cue.at, letter)] if letter else []
         else:
             reading = _after_cue(options, text, cue.at, strict=cue.follows == "option")
-        if reading:
-            found.append((cue.at, reading))
-    found += _affirmed(options, text)
-    found += letter_lines(options, text)
-    if not found:
+            firm += [(cue.at, reading)] if reading else []
+    last = max(firm, key=lambda pair: pair[0], default=None)
+    if loose and (last is None or last[1].rule == "negated_option"):
+        last = max(loose, key=lambda pair: pair[0])
+    if last is None:
         return None
-    at, reading = max(found, key=lambda pair: pair[0])
-    return TWO if _retracted(options, text, at, reading) else reading
+    return TWO if _retracted(options, text, *last) else last[1]
 
 
 def _retracted(options: Options, text: str, at: int, reading: Reading) -> bool:
@@ -198,22 +201,7 @@ def _with_neighbours(options: Options, text: str, mention: Mention) -> Reading:
 
 def _affirmed(options: Options, text: str) -> Iterator[tuple[int, Reading]]:
     """`B is correct`, `Paris is the right answer`."""
-    if not any(
-        word in text
-        for word in (
-            "correct",
-            "right",
-            "best",
-            "better",
-            "answer",
-            "true",
-            "accurate",
-            "appropriate",
-            "suitable",
-            "plausible",
-            "likely",
-        )
-    ):
+    if not any(word in text for word in AFFIRMING):
         return
     for found in BARE_LETTER.finditer(text):
         choice = options.letters.get(found[1])

@@ -24,6 +24,9 @@ LATEX_TEXT = re.compile(r"\\(?:text(?:bf|it|rm|sf|tt)?|mathrm|mathbf|mathit|math
 LATEX_MATH = re.compile(r"\${1,2}(?=\S)([^$\n]{1,80})(?<=\S)\${1,2}(?!\d)|\\[(\[]([^\\\n]{1,80})\\[)\]]")
 # Tests for one character spare most completions a scan with a regular expression.
 HYPHEN = re.compile(r"(?<=[^\W\d_])[-‐‑](?=[^\W\d_])")
+# Chinese, Japanese, Thai, ...: "这是dog" holds the word dog.
+UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u30ff\u3400-\u9fff\uf900-\ufaff"
+SCRIPT_CHANGE = re.compile(f"(?<=[A-Za-z0-9])(?=[{UNSPACED}])|(?<=[{UNSPACED}])(?=[A-Za-z0-9])")
 SPACES = re.compile(r"[^\S\n]+")
 
 # Every machine-readable dress of a final answer becomes one plain declaration, so that one rule reads them all.
@@ -89,6 +92,8 @@ def plain(text: str) -> str:
         text = LATEX_TEXT.sub(r"\1", text)
     if "\\" in text or "$" in text:
         text = LATEX_MATH.sub(lambda m: m[1] or f"({m[2].strip()})", text)
+    if not text.isascii():
+        text = SCRIPT_CHANGE.sub(" ", text)
     if "\n" in text or text[:1] in "#>-+•" or "*" in text or "`" in text or "~" in text:
         text = EMPHASIS.sub("", text)
     if "-" in text or not text.isascii():

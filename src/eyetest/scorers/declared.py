@@ -38,7 +38,7 @@ BE = (
 # A conclusion: the option must follow at once.
 STRICT_CUES = (
     rf"\b(?:therefore|thus|hence|consequently|accordingly|in conclusion|overall|in summary|to conclude|to summari[sz]e|"
-    rf"ultimately|"
+    rf"if i had to guess|ultimately|"
     rf"so|actually|wait|correction|(?:that|this|which)(?: only)? leaves(?: us with| only| me with)?|leaving(?: us with|"
     rf" only)?|因此|所以)\b[,:]?(?: no,)?(?: (?:i|we) (?:think|believe))?(?: {SUBJECT}{BE})?",
 )
@@ -86,7 +86,7 @@ GUESSING = (
 TURN = re.compile(r"\b(?:but|however|still|nevertheless|that said)\b,?", re.I)
 """After a refusal: an answer may follow at once."""
 SOFT = re.compile(
-    r"\b(?:(?:it|this|that|(?:the|this) (?:[\w']+ ){1,4}?)(?: \w+)? ?(?:appears? to be|seems? to be|seems? like|"
+    r"\b(?:(?:it|this|that|(?:the|this) (?:[\w']+ ){1,4}?)(?: \w+){0,2} ?(?:appears? to be|seems? to be|seems? like|"
     r"looks? like|resembles?|(?:is|'s)(?: most)? (?:likely|probably)|"
     r"might be|may be|could be)|i(?:'d| would)? (?:guess|assume|think|believe|suspect))\b",
     re.I,

@@ -35,7 +35,8 @@ NAMED_LETTER_HINTS = ("(", "[", "ption", "hoice", "etter", "nswer", "选项", "P
 LINE_LETTER = re.compile(r"""["'(\[]*([A-Za-z]{1,2})["')\].:!?]*\Z""")
 LAST_LETTER = re.compile(r"(?<=[^\W_]{2})[.!?:]\s+[(\[\"']?([A-Z])[)\]\"']?\.?\s*\Z")
 LISTED = re.compile(r"(?:^|(?<=[\s,;]))[(\[]?([A-Z])(?:[)\].:](?=\s)| ?[(=]| [-–] )")
-BESIDE = re.compile(r"[\s\"'(,:\-–—]*(?:(?:it is|it's|which is|this is|is)\b)?[\s\"'(]*", re.I)
+ABBREVIATION = re.compile(r"[A-Za-z]\.")
+BESIDE = re.compile(r"[\s\"'(,:\-–—]*(?:(?:(?:because|since|as) )?(?:it is|it's|which is|this is|is)\b)?[\s\"'(]*", re.I)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +93,8 @@ def letter_at(options: Options, text: str, at: int, *, declared: bool) -> Readin
 
 def _is_letter(text: str, found: re.Match[str], *, declared: bool, agrees: bool) -> bool:
     """Whether the character found is meant as a letter and not as a word (`a`, `I`) or the start of a sentence."""
+    if ABBREVIATION.match(text, found.end()) and found["dot"]:
+        return False
     if found["named"] or (found["open"] and found["close"]) or set(found["close"]) & set(")]}") or found["dot"]:
         return True
     rest = text[found.end() : found.end() + 2]

@@ -6,17 +6,16 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 from eyetest.prompts import letters as option_letters
-from eyetest.scorers.clean import plain
+from eyetest.scorers.clean import UNSPACED, plain
 
 OUTER = " \t\n.,;:!?\"'()[]{}<>¿¡。،؟…"
 ARTICLE = re.compile(r"\A(?:an?|the) (?=\S)")
 NEGATIVE = re.compile(r"\A(?:(?:not|non|no) (?=\w)|non(?=[a-z]{4}))")
 NUMBER = re.compile(r"[-+]?\d[\d,]*(?:\.\d+)?")
-# Scripts without spaces between words: any position is a boundary. Hangul takes suffixes, so it has a left boundary only.
-UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u30ff\u3400-\u9fff\uf900-\ufaff"
+# Between scripts without spaces any position is a boundary. Hangul takes suffixes, so it has a left boundary only.
 HANGUL = "\u1100-\u11ff\uac00-\ud7af"
 EDGE_SCRIPT = re.compile(f"[{UNSPACED}]")
 RIGHTLESS = re.compile(f"[{UNSPACED}{HANGUL}]")
@@ -44,11 +43,11 @@ def _edges(key: str) -> tuple[str, str]:
     if first.isdigit() or NUMBER.fullmatch(key):
         left = r"(?<![A-Za-z0-9+-])(?<!\d[.,:/^])(?<!\.)"
     elif first.isalnum() and not EDGE_SCRIPT.match(first):
-        left = rf"(?<![^\W_{UNSPACED}])"
+        left = r"(?<!\w)"
     if last.isdigit():
         right = r"(?![A-Za-z0-9%])(?![.,:/^]\d)"
     elif last.isalnum() and not RIGHTLESS.match(last):
-        right = rf"(?![^\W_{UNSPACED}])"
+        right = r"(?!\w)"
     return left, right
 
 
@@ -72,7 +71,7 @@ class Mention:
     """The option's text as the sample spells it."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Options:
     """The options of one question."""
 
@@ -88,14 +87,24 @@ class Options:
     """X -> not X, where both are options."""
     yes_no: dict[str, str]
     """What a bare yes and no stand for; empty where they are no answer."""
-    anywhere: re.Pattern[str] | None
-    """Finds option texts in running text."""
-    leading: re.Pattern[str] | None
-    """Matches option texts where an answer must stand, short common words included."""
+    prose: tuple[str, ...]
+    """Spellings that count anywhere in running text."""
+    standing: tuple[str, ...]
+    """Spellings that count where an answer must stand: common words and number words too."""
     longest: int
     """Characters in the longest spelling."""
     clashing: frozenset[str]
     """Letters that are also the text of another option."""
+
+    @cached_property
+    def anywhere(self) -> re.Pattern[str] | None:
+        """Finds option texts in running text. Compiled when first needed: most answers are a bare letter or text."""
+        return _pattern(self.prose)
+
+    @cached_property
+    def leading(self) -> re.Pattern[str] | None:
+        """Matches option texts where an answer must stand."""
+        return _pattern(self.standing, r"(?:(?:an?|the)\s+)?")
 
     def mentions(self, text: str, start: int = 0, end: int | None = None) -> Iterator[Mention]:
         """Where `text[start:end]` names options, leftmost longest."""
@@ -175,7 +184,7 @@ def _verbatim(choices: tuple[str, ...], by_letter: dict[str, str], clashing: fro
     return found
 
 
-def _pattern(keys: list[str], prefix: str = "") -> re.Pattern[str] | None:
+def _pattern(keys: tuple[str, ...], prefix: str = "") -> re.Pattern[str] | None:
     body = "|".join(_expression(key) for key in sorted(keys, key=len, reverse=True))
     return re.compile(f"{prefix}(?:{body})", re.I) if keys else None
 
@@ -190,7 +199,6 @@ def compile_options(choices: tuple[str, ...], letters: bool) -> Options:
     clashing = frozenset(key.upper() for key, choice in exact.items() if by_letter.get(key.upper(), choice) != choice)
     single = {key for key in exact if len(key) == 1 and key.isalpha() and key.isascii()}
     single |= {key for key in exact if key.upper() in by_letter}
-    prose = [key for key in exact if key not in COMMON and key not in single]
     return Options(
         texts=choices,
         letters=by_letter,
@@ -198,8 +206,8 @@ def compile_options(choices: tuple[str, ...], letters: bool) -> Options:
         exact=worded,
         opposite=opposite,
         yes_no=_yes_no(exact, opposite, len(set(choices))),
-        anywhere=_pattern(prose),
-        leading=_pattern([key for key in worded if not (letters and key in single)], r"(?:(?:an?|the)\s+)?"),
+        prose=tuple(key for key in exact if key not in COMMON and key not in single),
+        standing=tuple(key for key in worded if not (letters and key in single)),
         longest=max(map(len, exact), default=0),
         clashing=clashing,
     )

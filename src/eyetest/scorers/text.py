@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Literal
 
 from eyetest.errors import DataError
-from eyetest.scorers.clean import plain, visible, without_thoughts
+from eyetest.scorers.clean import UNSPACED, plain, visible, without_thoughts
 from eyetest.scorers.declared import SENTENCE, SOFT, TURN, declared_text
 from eyetest.scorers.numbers import SMALL, Number, date, dates, number, numbers, span
 from eyetest.scorers.options import COMMON
@@ -22,7 +22,6 @@ LONGEST = 60
 """Tokens of an answer in which an alias may stand anywhere; of a longer one only the first sentence is read."""
 SHORT = 5
 """Tokens after "I cannot ..., but" that are an answer even if nothing marks them as a guess."""
-UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u30ff\u3400-\u9fff\uf900-\ufaff"
 TOKEN = re.compile(
     rf"(?<![\w.])[-+]?\d[\d,]*(?:\.\d+)?|[{UNSPACED}]|(?:(?![{UNSPACED}\d])[^\W_](?:'(?=[^\W\d_]))?)+|\d+|"
     rf"[^\w\s.,;:!?\"'()\[\]{{}}/\\|…<>-]"
@@ -83,9 +82,10 @@ class TextScorer:
 
     With `tokens` the answer is what the completion declares last ("the answer is ..."), else the whole completion, else, over
     60 tokens, its first sentence. It is right if it equals an alias token by token, or names one as a contiguous run of tokens
-    (a common word such as `no` or `us` only at its start) that is neither denied ("not Paris") nor hedged: joined by "or" or "/" to something that is no alias ("Paris or London").
-    A number is right by value if the units are equal or one is missing, and not as one end of a range or of an "or"; a target such
-    as `6.5-7.0`, or `metadata["range"] = [lo, hi]`, takes any number inside; dates are compared as dates.
+    (a common word such as `no` or `us` only at its start) that is neither denied ("not Paris") nor hedged, that is, joined by
+    "or" or "/" to something that is no alias ("Paris or London"). A number is right by value if the units are equal or one is
+    missing, and not as one end of a range or of an "or"; a target such as `6.5-7.0`, or `metadata["range"] = [lo, hi]`, takes any
+    number inside; dates are compared as dates.
     """
 
     match: Literal["tokens", "contains"] = "tokens"

@@ -3,18 +3,17 @@
 Nothing here knows of samples or models. Rates are in [0, 1]; an undefined number is nan, never 0.
 """
 
-from eyetest.stats.bootstrap import bootstrap_counts, percentile, posterior_cells
+from eyetest.stats.bootstrap import bootstrap_counts, percentile, pigeonhole_counts, posterior_cells
 from eyetest.stats.chance import RandomBaseline, random_baseline
-from eyetest.stats.clusters import (
-    cluster_interval,
-    cluster_se,
-    cluster_se_cr1,
-    cluster_wilson,
-    degrees_of_freedom,
-    effective_groups,
+from eyetest.stats.clusters import cluster_se, cluster_se_cr1, effective_groups, group_sums, groups
+from eyetest.stats.factors import (
+    Factors,
+    crossed,
+    design_effect,
     effective_size,
-    group_sums,
-    groups,
+    factor_interval,
+    factor_se,
+    factor_wilson,
 )
 from eyetest.stats.gap import (
     GapRate,
@@ -22,7 +21,7 @@ from eyetest.stats.gap import (
     gap_rate,
     gap_rate_bootstrap,
     gap_rate_ci,
-    gap_rate_cluster_ci,
+    gap_rate_factor_ci,
     gap_rate_posterior,
     ratio_of_totals,
     sur_ner,
@@ -43,23 +42,26 @@ from eyetest.stats.paired import Cells, mcnemar_exact, newcombe, paired_cells, s
 __all__ = [
     "WITHHELD",
     "Cells",
+    "Factors",
     "GapRate",
     "Interval",
     "RandomBaseline",
     "Ratios",
     "bootstrap_counts",
     "clopper_pearson",
-    "cluster_interval",
     "cluster_se",
     "cluster_se_cr1",
-    "cluster_wilson",
-    "degrees_of_freedom",
+    "crossed",
+    "design_effect",
     "effective_groups",
     "effective_size",
+    "factor_interval",
+    "factor_se",
+    "factor_wilson",
     "gap_rate",
     "gap_rate_bootstrap",
     "gap_rate_ci",
-    "gap_rate_cluster_ci",
+    "gap_rate_factor_ci",
     "gap_rate_posterior",
     "group_sums",
     "groups",
@@ -69,6 +71,7 @@ __all__ = [
     "normal_quantile",
     "paired_cells",
     "percentile",
+    "pigeonhole_counts",
     "posterior_cells",
     "random_baseline",
     "ratio_of_totals",

@@ -1,4 +1,4 @@
-"""Answers that are not independent: standard errors and intervals by group, and what the groups are.
+"""Answers that are not independent: what goes together, and the standard error of a mean by group.
 
 A group is an integer code an answer, any integers; answers of different groups are independent.
 """
@@ -11,16 +11,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from eyetest.stats.intervals import WITHHELD, Interval, t_quantile, wilson
-
 Codes = NDArray[np.integer[Any]]
 
 
 def groups(*codes: Codes) -> NDArray[np.int64]:
     """Connected components of several clusterings of the same n answers: (n,) codes 0..G-1.
 
-    Two answers are together if they share a code in any of `codes`, directly or through others: same picture, same
-    request, same sample. Equal integers in different `codes` mean nothing.
+    Two answers are together if they share a code in any of `codes`, directly or through others: same picture or same
+    sample. Equal integers in different `codes` mean nothing. Groups are numbered by first appearance.
     """
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
@@ -77,49 +75,3 @@ def cluster_se_cr1(x: ArrayLike, group: ArrayLike) -> float:
     """
     count = len(np.unique(np.asarray(group)))
     return cluster_se(x, group) * math.sqrt(count / (count - 1)) if count > 1 else math.nan
-
-
-def degrees_of_freedom(group: Codes) -> float:
-    """Degrees of freedom of a clustered standard error: effective groups - 1.
-
-    G - 1 for groups of equal size; fewer when a few groups hold most answers, where G - 1 covers too rarely
-    (Carter, Schnepel & Steigerwald 2017).
-    """
-    return effective_groups(group) - 1
-
-
-def cluster_interval(x: ArrayLike, group: ArrayLike, level: float = 0.95) -> Interval:
-    """Mean of x -+ t * `cluster_se_cr1`; t has `degrees_of_freedom`. nan with fewer than two groups."""
-    values, codes = np.asarray(x, np.float64), np.asarray(group)
-    se = cluster_se_cr1(values, codes)
-    if math.isnan(se):
-        return WITHHELD
-    half = t_quantile(level, degrees_of_freedom(codes)) * se
-    return float(values.mean()) - half, float(values.mean()) + half
-
-
-def effective_size(x: NDArray[np.float64], group: Codes) -> float:
-    """Number of independent answers with the same standard error as the clustered proportion x (of 0 and 1), at most n.
-
-    p (1 - p) / se^2 with `cluster_se_cr1`. Where all answers agree nothing shows how alike the groups are inside, so a
-    group counts as one answer.
-    """
-    n, p = float(len(x)), float(x.mean())
-    if p in (0.0, 1.0):
-        return effective_groups(group)
-    se = cluster_se_cr1(x, group)
-    return min(n, p * (1 - p) / se**2) if se > 0 else n
-
-
-def cluster_wilson(x: ArrayLike, group: ArrayLike, level: float = 0.95) -> Interval:
-    """Wilson interval of a clustered proportion, on its effective sample size, with Student's t.
-
-    Stays within [0, 1] and keeps its width at 0 and 1 (Korn & Graubard 1998 do the same with Clopper-Pearson; Dean &
-    Pagano 2015 compare). nan with fewer than two groups.
-    """
-    values, codes = np.asarray(x, np.float64), np.asarray(group)
-    df = degrees_of_freedom(codes)
-    if df <= 0:
-        return WITHHELD
-    size = effective_size(values, codes)
-    return wilson(float(values.mean()) * size, size, level, quantile=t_quantile(level, df))

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from eyetest.stats.bootstrap import bootstrap_counts, percentile, posterior_cells
-from eyetest.stats.clusters import cluster_se_cr1, degrees_of_freedom
+from eyetest.stats.factors import Factors, factor_se
 from eyetest.stats.intervals import Interval, normal_quantile, t_quantile
 from eyetest.stats.paired import Cells
 
@@ -67,16 +67,17 @@ def _log_ratio(value: float, se: float, quantile: float) -> Interval:
     return 1 - (1 - value) * math.exp(quantile * se), 1 - (1 - value) * math.exp(-quantile * se)
 
 
-def gap_rate_cluster_ci(with_: ArrayLike, without: ArrayLike, group: ArrayLike, level: float = 0.95) -> GapRate:
-    """Gap rate of (n,) paired credits in [0, 1] whose groups go together. Both means must be above 0.
+def gap_rate_factor_ci(with_: ArrayLike, without: ArrayLike, factors: Factors, level: float = 0.95) -> GapRate:
+    """Gap rate of (n,) paired credits in [0, 1] that go together by `factors`. Both means must be above 0.
 
     `gap_rate_ci` with the log-ratio linearised (item i adds without_i / mean - with_i / mean), its clustered standard
-    error (CR1) and Student's t; the same standard error for 0/1 credit and no groups, but for CR1's sqrt(n / (n - 1)).
+    error (`factor_se`) and Student's t; the same standard error for 0/1 credit and no groups, but for CR1's
+    sqrt(n / (n - 1)).
     """
-    x1, x0, codes = np.asarray(with_, np.float64), np.asarray(without, np.float64), np.asarray(group)
+    x1, x0 = np.asarray(with_, np.float64), np.asarray(without, np.float64)
     value = gap_rate(float(x0.mean()), float(x1.mean()))
-    se = cluster_se_cr1(x0 / x0.mean() - x1 / x1.mean(), codes)
-    return GapRate(value, *_log_ratio(value, se, t_quantile(level, degrees_of_freedom(codes))))
+    se = factor_se(x0 / x0.mean() - x1 / x1.mean(), factors)
+    return GapRate(value, *_log_ratio(value, se, t_quantile(level, factors.degrees_of_freedom)))
 
 
 def ratio_of_totals(totals: NDArray[np.floating[Any]]) -> NDArray[np.float64]:

@@ -1,0 +1,57 @@
+"""Everything a report says of one run, as values; nothing is formatted here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from eyetest.evaluation import setup
+from eyetest.evaluation.rescore import table_of
+from eyetest.evaluation.rundir import finished, read_counts, read_manifest
+from eyetest.evaluation.summary import Results, summarise
+from eyetest.reports.cards import Asked, Card, choose, collect
+from eyetest.reports.facts import Facts, by_group, facts_of
+from eyetest.reports.sheets import Sheet, sheets_of
+
+
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """One run, summed up."""
+
+    directory: Path
+    manifest: Mapping[str, Any]
+    results: Results
+    facts: tuple[Facts, ...]
+    sheets: tuple[Sheet, ...]
+    cards: tuple[Card, ...]
+    examples: Mapping[str, tuple[Asked, ...]]
+    """Task -> one example of what each condition x prompt x kind asked."""
+
+    @property
+    def tasks(self) -> tuple[str, ...]:
+        """Tasks with an answer, in the order of the grid."""
+        return tuple(dict.fromkeys(row.task for row in self.results.rows))
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """Models with an answer, in the order of the grid."""
+        return tuple(dict.fromkeys(row.model for row in self.results.rows))
+
+
+def gather(directory: Path, by: tuple[str, ...] | None = None, *, samples: bool = True) -> Gathered:
+    """Read a finished run: once for the numbers and, if `samples`, once more for the few texts that are shown.
+
+    by: other slices than the run's own. Raises StoreError, UsageError.
+    """
+    manifest = read_manifest(directory)
+    predictions = finished(directory)
+    seed = manifest["spec"].get("seed", 0)
+    table = table_of(directory, by)
+    tasks = {name: setup.rebuilt(name, one.get("scoring", {}), None) for name, one in manifest["tasks"].items()}
+    results = summarise(table, tasks, seed=seed, counts=read_counts(directory))
+    groups = by_group(table)
+    facts = facts_of(groups, results, seed=seed)
+    cards, examples = collect(predictions, choose(table, groups, seed=seed)) if samples else ((), {})
+    return Gathered(directory, manifest, results, facts, sheets_of(results, facts), cards, examples)

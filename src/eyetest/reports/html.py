@@ -1,0 +1,294 @@
+"""A run as one self-contained HTML file: no script, no foreign address, everything from outside escaped.
+
+The template only lays out what is made here. Autoescape is on; `untrusted.plain` cleans every text on its way.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import jinja2
+from markupsafe import Markup
+
+from eyetest.errors import StoreError
+from eyetest.reports import charts, panels, sentences
+from eyetest.reports.cards import OUTCOMES, Asked, Card, Given
+from eyetest.reports.facts import Facts, Knowledge, named_cells
+from eyetest.reports.gather import Gathered
+from eyetest.reports.latex import as_latex
+from eyetest.reports.pictures import Drawn, Policy, drawn, policy
+from eyetest.reports.provenance import provenance
+from eyetest.reports.sheets import RATIOS, Sheet, written
+from eyetest.reports.tables_csv import as_csv
+from eyetest.reports.untrusted import Said, name, plain, said
+from eyetest.reports.wording import count, rate
+from eyetest.types import Image
+
+LARGEST_LINK = 150_000
+"""Bytes of a table that the page carries as a download; larger ones come from --csv and --latex."""
+
+MOST_ROWS = 400
+"""Rows of a table on the page."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What a report may show."""
+
+    embed_pictures: bool = False
+    """Show pictures whatever the dataset's card says."""
+    redact: bool = False
+    """No text and no picture of any sample."""
+
+
+@dataclass(frozen=True, slots=True)
+class Said1:
+    """The answer in words for one model."""
+
+    model: str
+    number: int
+    lead: str
+    details: tuple[str, ...]
+    bar: Markup | None
+    parts: tuple[tuple[str, str, str], ...]
+    """(class, words, count) of the bar."""
+
+
+@dataclass(frozen=True, slots=True)
+class KnowledgeTable:
+    """V x K of one model."""
+
+    model: str
+    number: int
+    n: int
+    cells: tuple[str, str, str, str]
+    ratios: tuple[tuple[str, str, str, str], ...]
+    """(plain name, the paper's name, value with interval, cases)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One turn of a conversation as the page shows it."""
+
+    role: str
+    parts: tuple[Said | Drawn, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What one condition asked."""
+
+    condition: str
+    prompt: str
+    kind: str
+    partner: str
+    turns: tuple[Turn, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CardView:
+    """A sample card."""
+
+    title: str
+    outcome: str
+    kind: str
+    """Class of the outcome."""
+    model: str
+    question: Said | None
+    choices: tuple[Said, ...]
+    target: tuple[Said, ...]
+    picture: Drawn
+    conditions: tuple[str, ...]
+    models: tuple[tuple[str, int, tuple[Given | None, ...]], ...]
+    """Model, its number, its answer under each condition."""
+    asked: tuple[Question, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TaskView:
+    """Everything about one task."""
+
+    name: str
+    title: str
+    number: int
+    offensive: bool
+    samples: int
+    answers: tuple[Said1, ...]
+    scores: panels.Chart
+    metric: str
+    differences: panels.Chart
+    gaps: panels.Chart
+    knowledge: tuple[KnowledgeTable, ...]
+    heats: tuple[panels.Heat, ...]
+    slices: tuple[panels.SliceChart, ...]
+    cards: tuple[CardView, ...]
+    prompts: tuple[Question, ...]
+    sheets: dict[str, Sheet]
+
+
+def page(found: Gathered, options: Options = Options()) -> str:  # noqa: B008 (frozen)
+    """The whole page."""
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("eyetest.reports"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        finalize=plain,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {"name": name, "said": said, "written": written, "caption": panels.caption, "swatch": charts.swatch}
+    numbers = panels.number_of(found.models)
+    tasks = [_task(found, task, place, numbers, options) for place, task in enumerate(found.tasks)]
+    return environment.get_template("report.html.jinja").render(
+        found=found,
+        tasks=tasks,
+        numbers=numbers,
+        redact=options.redact,
+        captions={condition: panels.caption(condition) for condition in found.manifest["spec"].get("conditions", ())},
+        provenance=provenance(found.manifest, found.results, redact=options.redact),
+        downloads=list(_downloads(found.sheets)),
+        notes=list(_notes(found)),
+        most_rows=MOST_ROWS,
+    )
+
+
+def write_page(path: Path, found: Gathered, options: Options = Options()) -> int:  # noqa: B008 (frozen)
+    """Write the page and return its size in bytes. Raises StoreError."""
+    content = page(found, options).encode("utf-8", "replace")
+    write_file(path, content)
+    return len(content)
+
+
+def write_file(path: Path, content: bytes) -> None:
+    """Write one file of a report and the folders above it. Raises StoreError."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+    except OSError as error:
+        raise StoreError(f"{path}: the report cannot be written: {error.strerror or error}. Name another place.") from error
+
+
+def _task(found: Gathered, task: str, place: int, numbers: dict[str, int], options: Options) -> TaskView:
+    results, described = found.results, found.manifest["tasks"].get(task, {})
+    card = described.get("card", {})
+    rows = [row for row in results.rows if row.task == task]
+    pairs = [pair for pair in results.pairs if pair.task == task]
+    rule = policy(card, embed_pictures=options.embed_pictures, redact=options.redact)
+    facts = [one for one in found.facts if one.task == task]
+    return TaskView(
+        name=task,
+        title=str(card.get("title", "")),
+        number=place + 1,
+        offensive=bool(card.get("offensive")),
+        samples=int(described.get("samples", 0)),
+        answers=tuple(_said(one, numbers, len({fact.prompt for fact in facts}) > 1) for one in facts),
+        scores=panels.scores(rows, numbers),
+        metric=next((row.estimate.metric for row in rows), "").replace("_", " "),
+        differences=panels.differences(pairs, numbers),
+        gaps=panels.gap_rates(pairs, numbers),
+        knowledge=tuple(_knowledge(one, one.knowledge, numbers) for one in facts if one.knowledge is not None),
+        heats=tuple(panels.heat(table, numbers) for table in results.classes if table.task == task),
+        slices=panels.slices(rows, numbers),
+        cards=tuple(_card(one, numbers, rule, options.redact) for one in found.cards if one.choice.task == task),
+        prompts=tuple(_question(one, rule, options.redact) for one in found.examples.get(task, ())),
+        sheets={sheet.name: _shown(sheet.of(task)) for sheet in found.sheets},
+    )
+
+
+_DULL = ("prompt", "kind", "note", "without", "unread", "score % if failed wrong", "score % if failed right", "unparsed")
+
+
+def _shown(sheet: Sheet) -> Sheet:
+    """A sheet for the page: without columns that say nothing here."""
+    return sheet.without(_DULL)
+
+
+def _said(facts: Facts, numbers: dict[str, int], prompts: bool) -> Said1:
+    made = sentences.answer(facts)
+    parts = tuple((kind, words, count(size)) for kind, words, size in named_cells(facts.cells)) if facts.cells else ()
+    model = f"{facts.model} (prompt {facts.prompt})" if prompts else facts.model
+    bar = charts.stacked(facts.cells) if facts.cells else None
+    return Said1(model, numbers[facts.model], made.lead, made.details, bar, parts)
+
+
+def _knowledge(facts: Facts, known: Knowledge, numbers: dict[str, int]) -> KnowledgeTable:
+    both, only_seen, only_known, neither = map(count, known.cells)
+    ratios = []
+    for words, paper, get in RATIOS:
+        ratio = get(known)
+        ratios.append((words, paper, rate(ratio.value, ratio.low, ratio.high), count(ratio.n)))
+    return KnowledgeTable(
+        facts.model, numbers[facts.model], known.n, (both, only_seen, only_known, neither), tuple(ratios)
+    )
+
+
+def _card(card: Card, numbers: dict[str, int], rule: Policy, redact: bool) -> CardView:
+    conditions = tuple(card.asked)
+    models = tuple(
+        (model, number, tuple(_hidden(card.given.get((model, condition)), redact) for condition in conditions))
+        for model, number in numbers.items()
+        if any((model, condition) in card.given for condition in conditions)
+    )
+    return CardView(
+        title="" if redact else card.choice.sample,
+        outcome=OUTCOMES[card.choice.outcome],
+        kind=card.choice.outcome,
+        model=card.choice.model,
+        question=None if redact else card.question,
+        choices=() if redact else card.choices,
+        target=() if redact else card.target,
+        picture=drawn(card.picture, rule),
+        conditions=conditions,
+        models=models,
+        asked=() if redact else tuple(_question(one, rule, redact) for one in card.asked.values()),
+    )
+
+
+def _hidden(given: Given | None, redact: bool) -> Given | None:
+    if given is None or not redact:
+        return given
+    return Given(given.model, given.condition, said(""), None, given.verdict, given.credit, given.rule.partition(":")[0])
+
+
+def _question(asked: Asked, rule: Policy, redact: bool) -> Question:
+    turns = tuple(Turn(role, tuple(_part(part, rule, redact) for part in parts)) for role, parts in asked.turns)
+    return Question(asked.condition, asked.prompt, asked.kind, "" if redact else asked.partner, turns)
+
+
+def _part(part: Said | Image, rule: Policy, redact: bool) -> Said | Drawn:
+    if isinstance(part, Image):
+        return drawn(part, rule)
+    return said(f"[{part.length:,} characters, left out (--redact)]") if redact else part
+
+
+def _downloads(sheets: Sequence[Sheet]) -> Iterator[tuple[str, str, Markup | None, Markup | None]]:
+    """(title, name, CSV link, LaTeX link) of every table; no link where it would be large."""
+    for sheet in sheets:
+        yield sheet.title, sheet.name, _data("text/csv", as_csv(sheet)), _data("text/plain", as_latex(sheet))
+
+
+def _data(mime: str, text: str) -> Markup | None:
+    content = text.encode("utf-8", "replace")
+    if len(content) > LARGEST_LINK:
+        return None
+    return Markup(f"data:{mime};charset=utf-8;base64,{base64.b64encode(content).decode('ascii')}")  # noqa: S704 (base64)
+
+
+def _notes(found: Gathered) -> Iterator[tuple[str, str]]:
+    """Why numbers are undefined or withheld: (note, where)."""
+    places: Counter[str] = Counter()
+    first: dict[str, str] = {}
+    items: list[tuple[str, Any]] = [(f"{row.task}, {row.model}, {row.condition}", row) for row in found.results.rows if not row.by]
+    items += [(f"{pair.task}, {pair.model}, {pair.first} − {pair.second}", pair) for pair in found.results.pairs]
+    for where, row in items:
+        note = row.estimate.note
+        if note:
+            places[note] += 1
+            first.setdefault(note, where)
+    for note, number in places.items():
+        yield note, first[note] + (f" and {number - 1:,} more" if number > 1 else "")

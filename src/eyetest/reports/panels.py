@@ -1,0 +1,240 @@
+"""What the page draws: charts, heat tables and cards as values with their drawings, in the order in which they stand."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from eyetest.evaluation.summary import ClassTable, PairRow, Row
+from eyetest.reports import charts
+from eyetest.reports.charts import Mark, Scale
+from eyetest.reports.sheets import UNREAD, first_rows
+from eyetest.reports.wording import hundredths, span
+
+MOST_GROUPS = 40
+"""Groups of lines in one chart; the CSV has the others."""
+
+MOST_LABELS = 25
+"""Labels of a confusion matrix that is drawn; above, the most frequent confusions are listed."""
+
+MOST_CONFUSIONS = 20
+
+CAPTIONS = {
+    "image": "the question with its own picture",
+    "no_image": "the question without the picture",
+    "told_blind": "without the picture, and told so",
+    "blank": "a grey picture of the same size",
+    "swapped": "with somebody else's picture",
+    "knowledge": "the fact as pure knowledge, no picture",
+    "options_only": "nothing but the options",
+    "picture_only": "picture and options, no question",
+    "shuffled": "options in another order",
+    "open_ended": "without the options, answered freely",
+}
+"""Condition -> plain words."""
+
+
+def caption(condition: str) -> str:
+    """A condition, composed ones too, in plain words; empty for what a plug-in made."""
+    steps = [step.partition("@")[0] for step in condition.split("+")]
+    return "; ".join(CAPTIONS[step] for step in steps if step in CAPTIONS)
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One model in a group."""
+
+    model: str
+    number: int
+    drawing: Markup
+    value: str
+    interval: str
+    n: int
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class LineGroup:
+    """Lines under one heading."""
+
+    heading: str
+    caption: str
+    lines: tuple[Line, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """A dot-and-interval chart."""
+
+    groups: tuple[LineGroup, ...]
+    axis: Markup
+    dashed: str = ""
+    """What the dashed line is; empty where there is none."""
+    left_out: int = 0
+    """Groups that did not fit."""
+
+
+def number_of(models: Sequence[str]) -> dict[str, int]:
+    """Model -> place in the palette."""
+    return {model: number for number, model in enumerate(models)}
+
+
+def _line(row: Row | PairRow, numbers: dict[str, int], scale: Scale, dashed: float) -> Line:
+    made, number = row.estimate, numbers[row.model]
+    drawing = charts.line([Mark(made.value, made.low, made.high, number)], scale, dashed=dashed)
+    shown = span(made.low, made.high) or ("[withheld]" if math.isfinite(made.value) else "")
+    return Line(row.model, number, drawing, hundredths(made.value), shown, made.n, made.note)
+
+
+def _chart(groups: Iterable[LineGroup], scale: Scale, dashed: str, unit: str = " %") -> Chart:
+    made = tuple(groups)
+    return Chart(made[:MOST_GROUPS], charts.axis(scale, unit), dashed, max(0, len(made) - MOST_GROUPS))
+
+
+def _dashed(rows: Iterable[Row]) -> str:
+    known = {hundredths(row.chance) for row in rows if not math.isnan(row.chance)}
+    if not known:
+        return ""
+    return f"guessing alone gives {known.pop()} %" if len(known) == 1 else "guessing alone, which differs between lines"
+
+
+def scores(rows: Sequence[Row], numbers: dict[str, int]) -> Chart:
+    """The headline of every cell of one task: a group a condition, a line a model."""
+    first = list(first_rows(rows))
+    several = len({(row.prompt, row.kind) for row in first}) > len({row.condition for row in first})
+    groups: dict[tuple[str, str], list[Row]] = {}
+    for row in first:
+        groups.setdefault((row.condition, f"{row.prompt}, {row.kind}" if several else ""), []).append(row)
+    drawn = (
+        LineGroup(
+            f"{condition} ({more})" if more else condition,
+            caption(condition),
+            tuple(_line(row, numbers, charts.SHARE, row.chance) for row in of_group),
+        )
+        for (condition, more), of_group in groups.items()
+    )
+    return _chart(drawn, charts.SHARE, _dashed(first))
+
+
+SECOND = {
+    "no_image": "What taking the picture away costs",
+    "told_blind": "What taking the picture away, and saying so, costs",
+    "blank": "What greying the picture out costs",
+    "swapped": "What showing somebody else's picture costs",
+    "shuffled": "What shuffling the options costs",
+    "knowledge": "Seen minus known: the question with its picture against the same fact asked as knowledge",
+    "options_only": "What taking picture and question away costs",
+    "picture_only": "What taking the question away costs",
+    "open_ended": "What taking the options away costs",
+}
+"""Second condition of a difference -> heading."""
+
+
+def differences(pairs: Sequence[PairRow], numbers: dict[str, int]) -> Chart:
+    """Paired differences of one task, `image` minus each other condition."""
+    shown = [pair for pair in pairs if pair.estimate.metric != "gap_rate"]
+    scale = charts.signed_scale(x for pair in shown for x in (pair.estimate.value, pair.estimate.low, pair.estimate.high))
+    groups = _pair_groups(shown, numbers, scale, lambda second: SECOND.get(second, f"image − {second}"))
+    return _chart(groups, scale, "no difference", " points")
+
+
+def gap_rates(pairs: Sequence[PairRow], numbers: dict[str, int]) -> Chart:
+    """Gap rates of one task."""
+    shown = [pair for pair in pairs if pair.estimate.metric == "gap_rate"]
+    scale = charts.gap_scale(pair.estimate.low for pair in shown)
+    groups = _pair_groups(shown, numbers, scale, lambda second: f"without the picture: {caption(second) or second}")
+    return _chart(groups, scale, "nothing goes with the picture")
+
+
+def _pair_groups(pairs: Iterable[PairRow], numbers: dict[str, int], scale: Scale, heading: object) -> Iterator[LineGroup]:
+    groups: dict[tuple[str, str], list[PairRow]] = {}
+    rows = list(pairs)
+    prompts = len({row.prompt for row in rows}) > 1
+    for row in rows:
+        groups.setdefault((row.second, row.prompt if prompts else ""), []).append(row)
+    assert callable(heading)
+    for (second, prompt), of_group in groups.items():
+        named = f"image − {second}" + (f", prompt {prompt}" if prompt else "")
+        yield LineGroup(heading(second), named, tuple(_line(row, numbers, scale, 0.0) for row in of_group))
+
+
+@dataclass(frozen=True, slots=True)
+class SliceChart:
+    """The slices of one field under one condition."""
+
+    by: str
+    condition: str
+    chart: Chart
+
+
+def slices(rows: Sequence[Row], numbers: dict[str, int]) -> tuple[SliceChart, ...]:
+    """A chart for every field and condition: a group a value, largest first, a line a model."""
+    fields: dict[tuple[str, str], list[Row]] = {}
+    for row in first_rows(rows, sliced=True):
+        fields.setdefault((row.by, row.condition), []).append(row)
+    made = []
+    for (by, condition), of_field in fields.items():
+        values: dict[str, list[Row]] = {}
+        for row in of_field:
+            values.setdefault(row.slice, []).append(row)
+        ordered = sorted(values.items(), key=lambda item: -max(row.estimate.n for row in item[1]))
+        groups = (
+            LineGroup(value, "", tuple(_line(row, numbers, charts.SHARE, row.chance) for row in of_value))
+            for value, of_value in ordered
+        )
+        made.append(SliceChart(by.removeprefix("metadata."), condition, _chart(groups, charts.SHARE, _dashed(of_field))))
+    return tuple(made)
+
+
+@dataclass(frozen=True, slots=True)
+class Heat:
+    """A confusion matrix, or where it would be too wide the most frequent confusions, with the rows of the labels."""
+
+    model: str
+    number: int
+    condition: str
+    prompt: str
+    labels: tuple[str, ...]
+    columns: tuple[str, ...]
+    rows: tuple[tuple[tuple[int, int], ...], ...]
+    """(label, answer) -> (count, share of the row in per cent)."""
+    confusions: tuple[tuple[str, str, int], ...]
+    """(right answer, answer given, count) of wrong answers, most frequent first; only where the matrix is not drawn."""
+    classes: tuple[tuple[str, str, str, str, int, int], ...]
+    """(label, precision, recall, F1, support, answered)."""
+
+
+def heat(table: ClassTable, numbers: dict[str, int]) -> Heat:
+    """One cell's confusion matrix."""
+    drawn = len(table.labels) <= MOST_LABELS
+    wrong = [
+        (label, given, count)
+        for place, (label, counts) in enumerate(zip(table.labels, table.confusion, strict=True))
+        for other, (given, count) in enumerate(zip((*table.labels, UNREAD), counts, strict=True))
+        if count and other != place
+    ]
+    classes = tuple(
+        (row["label"], hundredths(row["precision"]), hundredths(row["recall"]), hundredths(row["f1"]))
+        + (row["support"], row["predicted"])
+        for row in table.rows
+    )
+    return Heat(
+        table.model,
+        numbers[table.model],
+        table.condition,
+        table.prompt,
+        table.labels if drawn else (),
+        (*table.labels, UNREAD) if drawn else (),
+        tuple(tuple(_shares(counts)) for counts in table.confusion) if drawn else (),
+        () if drawn else tuple(sorted(wrong, key=lambda one: (-one[2], one[0], one[1]))[:MOST_CONFUSIONS]),
+        classes,
+    )
+
+
+def _shares(counts: Sequence[int]) -> Iterator[tuple[int, int]]:
+    total = sum(counts)
+    for count in counts:
+        yield count, round(100 * count / total) if total else 0

@@ -1,0 +1,74 @@
+"""Pictures of sample cards as small `data:` URIs, or the reason why there is none."""
+
+from __future__ import annotations
+
+import base64
+import io
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from markupsafe import Markup
+
+from eyetest import images
+from eyetest.errors import BadImageError
+from eyetest.reports.untrusted import clean
+from eyetest.types import Image
+
+LONGEST_SIDE = 256
+"""Pixels of an embedded picture."""
+
+JPEG_QUALITY = 82
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """Whether pictures of a task may stand in the page."""
+
+    embed: bool
+    reason: str
+    """Why not; empty where they may."""
+
+
+def policy(card: Mapping[str, Any], *, embed_pictures: bool, redact: bool) -> Policy:
+    """The rule for one task. card: its card as in the manifest, where what is not stated is not allowed."""
+    if redact:
+        return Policy(False, "left out (--redact)")
+    if embed_pictures or card.get("redistributable") is True:
+        return Policy(True, "")
+    return Policy(False, "not embedded: the dataset's card does not allow passing its pictures on (--embed-pictures overrides)")
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """A picture as the page shows it: a source or the reason why there is none."""
+
+    source: Markup | None
+    reason: str = ""
+
+
+def drawn(image: Image | None, rule: Policy) -> Drawn:
+    """The picture scaled down; never an error, because a report must not fail for a file that moved."""
+    if image is None:
+        return Drawn(None, "no picture")
+    if not rule.embed:
+        return Drawn(None, rule.reason)
+    if image.path is not None and image.path.startswith("sha256:"):
+        return Drawn(None, "was given as bytes, which the run does not keep")
+    try:
+        uri = _small(image)
+    except BadImageError as error:
+        return Drawn(None, clean(str(error), 300))
+    return Drawn(Markup(uri))  # noqa: S704 (base64 of our own encoder)
+
+
+def _small(image: Image) -> str:
+    """The picture as PNG, or as JPEG where that is shorter. Always encoded anew: no foreign bytes or metadata reach the page."""
+    picture = images.decode(image)
+    picture.thumbnail((LONGEST_SIDE, LONGEST_SIDE))
+    png, jpeg = io.BytesIO(), io.BytesIO()
+    picture.save(png, "PNG", optimize=True)
+    picture.save(jpeg, "JPEG", quality=JPEG_QUALITY, optimize=True)
+    # JPEG blurs drawings, so it must save much.
+    kind, data = ("jpeg", jpeg) if 2 * jpeg.tell() < png.tell() else ("png", png)
+    return f"data:image/{kind};base64,{base64.b64encode(data.getvalue()).decode('ascii')}"

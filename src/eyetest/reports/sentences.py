@@ -1,0 +1,200 @@
+"""The answer in words: each sentence is a pure function of named numbers.
+
+Nothing is claimed that an interval does not show: what covers its null "cannot be told at this n".
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+from eyetest.reports.facts import Facts, Ratio
+from eyetest.reports.wording import MINUS, count, hundredths, percent, sure
+from eyetest.types import Estimate
+
+NEGLIGIBLE = 0.05
+"""A difference whose whole interval lies within this many (5 points) either way is called negligible."""
+
+Verdict = Literal["above", "below", "within", "unknown"]
+"""A score beside guessing: above, below, interval covers it, nothing to compare with."""
+
+Effect = Literal["up", "down", "negligible", "open", "unknown"]
+"""A paired difference: above 0, below 0, shown to be small, interval covers 0, no interval."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What the report says of one model on one task."""
+
+    lead: str
+    """Predicate to the model's name, without a full stop: `needs the picture: 75 % right with it, ...`."""
+    details: tuple[str, ...]
+    """Whole sentences."""
+
+
+def answer(facts: Facts) -> Answer:
+    """The lead and every sentence that has numbers to stand on."""
+    sentences = (cells, cost, swapped, shuffled, knowledge, unread, failed)
+    return Answer(lead(facts), tuple(text for text in (sentence(facts) for sentence in sentences) if text))
+
+
+def beside_chance(made: Estimate, chance: float) -> Verdict:
+    """Where a score's interval lies beside guessing."""
+    if math.isnan(chance) or math.isnan(made.low):
+        return "unknown"
+    if made.low > chance:
+        return "above"
+    return "below" if made.high < chance else "within"
+
+
+def effect(difference: Estimate | None) -> Effect:
+    """What a paired difference shows."""
+    if difference is None or math.isnan(difference.low):
+        return "unknown"
+    if -NEGLIGIBLE <= difference.low and difference.high <= NEGLIGIBLE:
+        return "negligible"
+    if difference.low > 0:
+        return "up"
+    return "down" if difference.high < 0 else "open"
+
+
+def lead(facts: Facts) -> str:
+    """The one thing to know, as the predicate to the model's name."""
+    seen, dark = facts.with_picture, facts.without_picture
+    if seen is None:
+        return "was not asked with the picture (condition image), so nothing can be told about what it sees"
+    if math.isnan(seen.value):
+        return "gave no answer that counts with the picture"
+    score = f"{percent(seen.value)} right with the picture"
+    guess = "" if math.isnan(facts.chance) else f", where guessing alone gives {percent(facts.chance)}"
+    place = beside_chance(seen, facts.chance)
+    if place == "within":
+        return f"cannot be told from guessing at this n: {score}{guess}"
+    if place == "below":
+        return f"is below guessing even with the picture: {score}{guess}"
+    if dark is None or math.isnan(dark.value):
+        start = "is better than guessing" if place == "above" else "was asked with the picture only"
+        return f"{start}: {score}{guess}; whether it needs the picture was not asked (condition no_image)"
+    return _beside_blind(facts, dark, score, guess)
+
+
+def _beside_blind(facts: Facts, dark: Estimate, score: str, guess: str) -> str:
+    """The lead of a model that is not shown to be a guesser."""
+    blind, place = percent(dark.value), beside_chance(dark, facts.chance)
+    match effect(facts.difference):
+        case "up" if place == "above":
+            return f"uses the picture, and answers part without it: {score}, {blind} without it{guess}"
+        case "up" if place == "within":
+            return f"needs the picture: {score}; without it {blind}, which cannot be told from guessing ({percent(facts.chance)})"
+        case "up" if place == "below":
+            return f"needs the picture: {score}; without it {blind}, below guessing ({percent(facts.chance)})"
+        case "up":
+            return f"uses the picture: {score}, {blind} without it{guess}"
+        case "negligible":
+            return f"does not need the picture: {score}, {blind} without it{guess}"
+        case "down":
+            return f"does better without the picture: {score}, {blind} without it{guess}"
+        case "open":
+            return f"may or may not use the picture, which cannot be told at this n: {score}, {blind} without it{guess}"
+        case _:
+            return f"has too few independent answers to tell: {score}, {blind} without it{guess}"
+
+
+def cells(facts: Facts) -> str:
+    """`Of 240 questions: 181 right with the picture; 117 only with it; 64 also without it, where guessing gives 70.`"""
+    if facts.cells is None:
+        return ""
+    both, only_with, only_without, neither = facts.cells
+    n = facts.n_both
+    asked = f"Of {count(n)} {facts.unit}s"
+    if facts.with_picture is not None and n < facts.with_picture.n and facts.unit == "question":
+        asked = f"Of the {count(n)} {facts.unit}s answered both ways"
+    right = "right" if facts.whole else "right (partial credit added up)"
+    guess = "" if math.isnan(facts.chance) else f", where guessing alone gives about {count(round(facts.chance * n))}"
+    return (
+        f"{asked}: {count(both + only_with)} {right} with the picture; {count(only_with)} only with it; "
+        f"{count(both)} also without it{guess}; {count(only_without)} only without it; {count(neither)} never."
+    )
+
+
+def cost(facts: Facts) -> str:
+    """What taking the picture away does."""
+    return _change(facts.difference, "Taking the picture away", f"with {MINUS} without")
+
+
+def swapped(facts: Facts) -> str:
+    """What somebody else's picture does."""
+    return _change(facts.swapped, "Showing somebody else's picture", f"own {MINUS} other's")
+
+
+def shuffled(facts: Facts) -> str:
+    """What another order of the options does."""
+    return _change(facts.shuffled, "Shuffling the options", f"original {MINUS} shuffled")
+
+
+def _change(made: Estimate | None, what: str, minus: str) -> str:
+    """One sentence on the paired difference `image` minus something else; empty where it was not asked.
+
+    what: what was done to the picture or the options; minus: which score is subtracted from which.
+    """
+    if made is None or math.isnan(made.value):
+        return ""
+    points, shown = hundredths(abs(made.value)), sure(made, share=False)
+    match effect(made):
+        case "up":
+            return f"{what} costs {points} points ({shown})."
+        case "down":
+            low, high = hundredths(-made.high), hundredths(-made.low)
+            return f"{what} adds {points} points (95 % interval {low} to {high}, n = {made.n:,})."
+        case "negligible":
+            most = hundredths(max(abs(made.low), abs(made.high)))
+            return f"{what} changes at most {most} points either way ({shown})."
+        case "open":
+            signed = ("+" if made.value > 0 else "") + hundredths(made.value)
+            return f"{what}: no difference can be told at this n ({minus}: {signed} points, {shown})."
+        case _:
+            return f"{what}: {minus} {hundredths(made.value)} points, too few independent answers for an interval, n = {made.n:,}."
+
+
+def knowledge(facts: Facts) -> str:
+    """Who knows the fact, and who also answers with the picture."""
+    known = facts.knowledge
+    if known is None:
+        return ""
+    both, only_seen, only_known, neither = known.cells
+    text = (
+        f"Of {known.n:,} {facts.unit}s also asked as pure knowledge: {count(both)} known and right with the picture; "
+        f"{count(only_known)} known but wrong with the picture; {count(only_seen)} right with the picture but not known; "
+        f"{count(neither)} neither."
+    )
+    return text + _given(known.right_if_known, "Where the fact is known, the question with the picture is right in")
+
+
+def _given(ratio: Ratio, start: str) -> str:
+    if math.isnan(ratio.value):
+        return ""
+    if math.isnan(ratio.low):
+        return f" {start} {percent(ratio.value)} (no interval, n = {count(ratio.n)})."
+    ends = f"{percent(ratio.low).removesuffix(' %')} to {percent(ratio.high)}"
+    return f" {start} {percent(ratio.value)} (95 % interval {ends}, n = {count(ratio.n)})."
+
+
+def unread(facts: Facts) -> str:
+    """Answers that could not be read and refusals."""
+    parts = []
+    if facts.n_unparsed:
+        parts.append(f"{facts.n_unparsed:,} could not be read")
+    if facts.n_refused:
+        parts.append(f"{facts.n_refused:,} {'was' if facts.n_refused == 1 else 'were'} refused")
+    if not parts:
+        return ""
+    return f"Of the answers with and without the picture, {' and '.join(parts)}; they count as wrong."
+
+
+def failed(facts: Facts) -> str:
+    """Failed calls and bad pictures."""
+    if not facts.n_failed:
+        return ""
+    were = "call failed or had a broken picture and is" if facts.n_failed == 1 else "calls failed or had a broken picture and are"
+    return f"{facts.n_failed:,} {were} outside every n; the table of failures gives the score if all had been wrong or right."

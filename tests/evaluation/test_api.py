@@ -1,0 +1,148 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import eyetest
+from evaluation.made import Asked, item, items, write_items
+from eyetest import evaluate
+from eyetest.errors import DataError, UsageError
+from eyetest.tasks import Task
+from eyetest.tasks.from_samples import task_from_samples
+from eyetest.types import Response
+
+
+def accuracy(results, model, condition="image", task="samples"):
+    return results.headline(task, model, condition).value
+
+
+def test_samples_and_a_function():
+    def always_a(messages):
+        return "A"
+
+    results = evaluate(items(30), always_a, conditions=("image", "no_image"))
+    assert accuracy(results, "always_a") == accuracy(results, "always_a", "no_image") == pytest.approx(1 / 3)
+    assert {row["metric"] for row in results.table()} >= {"accuracy", "macro_f1", "success_rate"}
+    assert all(isinstance(row["value"], float) for row in results.table())
+
+
+def test_a_file_with_other_columns(tmp_path):
+    rows = [{"q": f"What {n}?", "label": "yes", "choices": ["yes", "no"]} for n in range(12)]
+    data = write_items(tmp_path / "mine.jsonl", rows)
+    for path in (data, str(data)):
+        results = evaluate(path, "constant:A", columns={"question": "q", "answer": "label"})
+        assert accuracy(results, "constant:A", task="mine") == 1.0
+
+
+def test_pictures_are_looked_for_in_the_given_folder(tmp_path):
+    (tmp_path / "pictures").mkdir()
+    (tmp_path / "pictures" / "a.png").write_bytes(b"x")
+    data = write_items(tmp_path / "mine.jsonl", [{"question": "?", "answer": "A", "image": "a.png"}])
+    assert accuracy(evaluate(data, "constant:A", images=tmp_path / "pictures"), "constant:A", task="mine") == 1.0
+    with pytest.raises(DataError, match=r"none of the 1 pictures was found; looked for .*/a\.png; pass --images FOLDER"):
+        evaluate(data, "constant:A")
+
+
+def test_a_mapping_names_its_models():
+    results = evaluate(items(12), {"left": "constant:A", "right": lambda messages: Response("B"), "chance": "chance"})
+    assert accuracy(results, "left") == accuracy(results, "right") == pytest.approx(1 / 3)
+    assert list(dict.fromkeys(row.model for row in results.rows)) == ["left", "right", "chance"]
+
+
+def test_a_sequence_of_models_and_an_object():
+    model = Asked(lambda _: "C")
+    results = evaluate(items(12), ["oracle", model])
+    assert accuracy(results, "oracle") == 1.0
+    assert accuracy(results, "asked") == pytest.approx(1 / 3)
+    assert model.closed
+
+
+def test_a_task_is_read_from_its_own_first_split():
+    made = task_from_samples(items(5))
+    asked = []
+
+    def load(directory, split, report):
+        asked.append(split)
+        return made.load(directory, split, report)
+
+    task = Task("split", made.card, load, made.scorers, made.metrics, splits=("validation", "test"))
+    assert accuracy(evaluate(task, "oracle"), "oracle", task="split") == 1.0
+    assert set(asked) == {"validation"}
+
+
+def test_samples_may_come_from_a_generator():
+    assert accuracy(evaluate((item(n) for n in range(5)), "oracle"), "oracle") == 1.0
+
+
+def test_a_kept_directory_is_gone_on_with(tmp_path):
+    first, second = Asked(), Asked()
+    evaluate(items(12), first, out=tmp_path / "run", limit=0.5)
+    evaluate(items(12), second, out=str(tmp_path / "run"), limit=0.5, by=())
+    assert (len(first.seen), len(second.seen)) == (6, 0)
+    assert json.loads((tmp_path / "run" / "results.json").read_bytes())["counts"]["cached"] == 6
+
+
+def test_a_cache_is_shared_and_by_default_there_is_none(tmp_path):
+    models = [Asked() for _ in range(3)]
+    evaluate(items(5), models[0], cache=tmp_path / "c.sqlite")
+    evaluate(items(5), models[1], cache=tmp_path / "c.sqlite")
+    evaluate(items(5), models[2])
+    assert [len(model.seen) for model in models] == [5, 0, 5]
+
+
+def test_settings_reach_the_request():
+    model = Asked()
+    evaluate(items(2), model, repeats=2, temperature=0.5, max_tokens=7, seed=11)
+    made = {(r.generation.temperature, r.generation.max_tokens, r.generation.seed) for r in model.seen}
+    assert made == {(0.5, 7, 11), (0.5, 7, 12)}
+
+
+def test_progress_is_watched():
+    seen = []
+    evaluate(items(4), "chance", watch=lambda progress: seen.append(progress.done))
+    assert seen == [1, 2, 3, 4]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "settings", "said"),
+    [
+        ((items(2), 7), {}, r"evaluate\(\): 7 is not a model\. Give a spec, an object with generate\(\), or a function\.$"),
+        ((items(2), []), {}, r"evaluate\(\): models need different names, got \[\]\."),
+        ((items(2), ["chance", "chance"]), {}, r"got \['chance', 'chance'\]\. Pass a mapping name -> model\.$"),
+        ((items(2), "chanse"), {}, r"^Unknown model 'chanse'\. Did you mean 'chance'\?"),
+        ((items(2), "chance"), {"conditions": ("imgae",)}, r"^Unknown condition 'imgae'\. Did you mean 'image'\?"),
+        ((items(2), "chance"), {"conditions": ()}, r"^No condition\. Name at least one"),
+        ((items(2), "chance"), {"images": "x"}, r"images and columns describe a data file, but data is not a path\.$"),
+        ((items(2), "chance"), {"repeats": 0}, r"^evaluate\(\): repeats: .*greater than or equal to 1.*found 0"),
+        ((items(2), "chance"), {"limit": 1.5}, r"^evaluate\(\): limit: .*a whole number of samples"),
+        ((items(2), "chance"), {"temperature": -1}, r"^evaluate\(\): generation.temperature: .*greater than or equal to 0"),
+        ((items(2), "chance"), {"by": ("topic",)}, r"^--by topic: no sample has a metadata field 'topic'\. Fields: none\."),
+        (("gone.jsonl", "chance"), {}, r"^gone.jsonl does not exist\."),
+    ],
+)
+def test_mistakes(arguments, settings, said):
+    with pytest.raises(UsageError, match=said):
+        evaluate(*arguments, **settings)
+
+
+@pytest.mark.parametrize(
+    ("samples", "said"),
+    [
+        ([item(0), item(0)], "Task 'samples': two samples have the id 'q0000'. Ids must be unique."),
+        ([item(0, target=("cow",))], "the target 'cow' is not among its choices ['cat', 'dog', 'bird']."),
+        ([item(0, target=())], "Task 'samples', sample 1 ('q0000'): has no target."),
+        ([item(0, kind="labels")], "kind 'labels' cannot be scored by a task made from samples. Use: choice, text."),
+        ([], "samples: no usable sample in its files. The file holds no rows."),
+    ],
+)
+def test_samples_that_cannot_be_scored(samples, said):
+    with pytest.raises(DataError) as caught:
+        evaluate(samples, "chance")
+    assert said in str(caught.value)
+
+
+def test_the_package_holds_what_it_promises():
+    assert all(getattr(eyetest, name) is not None for name in eyetest.__all__)
+    with pytest.raises(AttributeError, match="module 'eyetest' has no attribute 'evalute'"):
+        eyetest.evalute  # noqa: B018

@@ -1,0 +1,364 @@
+from __future__ import annotations
+
+import json
+import os
+
+import orjson
+import pytest
+
+from evaluation.made import Asked, by_content, go, item, items, laid_out, predictions, text_of
+from eyetest.errors import ModelError, StoreError
+from eyetest.evaluation.evaluate import evaluate_plan
+from eyetest.store import Cache, Journal
+from eyetest.types import Image, Request, Response
+
+MEMES = "Is the following meme hateful?"
+"""The same question for every picture: without the picture it is one request."""
+
+
+def results(out):
+    """What a run found, without its counts."""
+    found = json.loads((out / "results.json").read_bytes())
+    del found["counts"]
+    return found
+
+
+def conditions(count):
+    return ["image", "no_image", "told_blind", "options_only", "shuffled", "blank"][:count]
+
+
+# ------------------------------------------------------------------------------------------------------------- sharing
+
+
+@pytest.mark.parametrize("window", [1, 5, 1000])
+def test_equal_requests_are_asked_once_however_far_apart(tmp_path, window):
+    model = Asked(window=window)
+    outcome = go(tmp_path, items(300, question=MEMES), model, conditions=["image", "no_image"])
+    said = [(text_of(request), len(request.messages[-1].content)) for request in model.seen]
+    assert len(said) == 301
+    assert sum(pictures == 1 for _, pictures in said) == 1
+    progress = outcome.progress
+    assert (progress.done, progress.asked, progress.asked + progress.cached + progress.shared) == (600, 301, 600)
+
+
+def test_the_answer_of_a_shared_request_reaches_everyone(tmp_path):
+    go(tmp_path, items(30, question=MEMES), Asked(), conditions=["no_image"])
+    found = predictions(tmp_path)
+    assert len(found) == 30
+    assert len({record["response"]["text"] for record in found}) == 1
+    assert len({record["request"] for record in found}) == 1
+    assert {record["sample"] for record in found} == {sample.id for sample in items(30)}
+
+
+@pytest.mark.parametrize(
+    ("simulated", "temperature"), [(True, 0.0), (False, 0.7), (True, 0.7)], ids=["simulated", "sampled", "both"]
+)
+def test_simulated_and_sampled_answers_are_not_shared(tmp_path, simulated, temperature):
+    model = Asked(simulated=simulated)
+    outcome = go(
+        tmp_path, items(20, question=MEMES), model, conditions=["no_image"], repeats=2, generation={"temperature": temperature}
+    )
+    assert len(model.seen) == outcome.progress.asked == 40
+    assert outcome.progress.shared == 0
+
+
+def test_repeats_at_temperature_zero_are_one_request(tmp_path):
+    model = Asked()
+    assert go(tmp_path, items(4), model, repeats=3).progress.done == 12
+    assert len(model.seen) == 4
+
+
+def test_repeats_of_a_sampled_answer_differ_in_their_seed(tmp_path):
+    model = Asked()
+    go(tmp_path, items(2), model, repeats=3, seed=5, generation={"temperature": 1.0})
+    assert sorted(request.generation.seed for request in model.seen) == [5, 5, 6, 6, 7, 7]
+
+
+def test_one_model_never_gets_the_answers_of_another(tmp_path):
+    first, second = Asked(name="first"), Asked(lambda _: "B", name="second")
+    go(tmp_path, items(5), first, second)
+    assert len(first.seen) == len(second.seen) == 5
+
+
+# -------------------------------------------------------------------------------------------------- journal and cache
+
+
+def test_a_run_that_ended_asks_nothing_again(tmp_path):
+    go(tmp_path, items(20), Asked(), conditions=conditions(3))
+    before, model = predictions(tmp_path), Asked()
+    outcome = go(tmp_path, items(20), model, conditions=conditions(3))
+    assert not model.seen
+    assert outcome.progress.cached == 60
+    assert predictions(tmp_path) == before
+
+
+def test_the_cache_serves_another_run_directory(tmp_path):
+    cached = {"use_cache": True, "cache": str(tmp_path / "c.sqlite")}
+    first, second = Asked(), Asked()
+    go(tmp_path / "a", items(20), first, **cached)
+    go(tmp_path / "b", items(25), second, **cached)
+    assert [len(first.seen), len(second.seen)] == [20, 5]
+    assert results(tmp_path / "a") != results(tmp_path / "b")
+
+
+def test_answers_from_the_cache_are_journaled(tmp_path):
+    cached = {"use_cache": True, "cache": str(tmp_path / "c.sqlite")}
+    go(tmp_path / "a", items(20), Asked(), **cached)
+    go(tmp_path / "b", items(20), Asked(), **cached)
+    third = Asked()
+    go(tmp_path / "b", items(20), third)
+    assert not third.seen
+
+
+def test_simulated_answers_do_not_enter_the_cache(tmp_path):
+    cache = tmp_path / "c.sqlite"
+    go(tmp_path / "a", items(3), Asked(simulated=True), Asked(name="real"), use_cache=True, cache=str(cache))
+    with Cache(cache) as opened:
+        assert opened._database.execute("SELECT count(*) FROM responses").fetchone() == (3,)
+
+
+@pytest.mark.parametrize("use_cache", [True, False])
+def test_failed_calls_are_kept_nowhere_and_asked_again(tmp_path, use_cache):
+    def flaky(request: Request) -> Response | str:
+        return Response(status="error", error="503") if "picture 7?" in text_of(request) else "A"
+
+    def sees_badly(request: Request) -> Response | str:
+        return Response(status="bad_image", error="cut off") if "picture 7?" in text_of(request) else "A"
+
+    settings = {"use_cache": use_cache, "cache": str(tmp_path / "c.sqlite") if use_cache else None}
+    for answer in (flaky, sees_badly):
+        model = Asked(answer)
+        outcome = go(tmp_path / "run", items(20), model, **settings)
+        assert outcome.progress.failed == 1
+        assert outcome.results.headline("samples", "asked", "image").n == 19
+    with Journal(tmp_path / "run" / "journal.txt").path.open("rb") as lines:
+        assert len(lines.readlines()) == 19
+    healed = Asked(lambda _: "A")
+    assert go(tmp_path / "run", items(20), healed, **settings).progress.failed == 0
+    assert [text_of(request).splitlines()[0] for request in healed.seen] == ["What is in picture 7?"]
+
+
+def test_a_picture_that_is_not_there_is_never_asked_about(tmp_path):
+    samples = [*items(12), item(12, images=(Image(path=str(tmp_path / "gone.png")),))]
+    model = Asked()
+    outcome = go(tmp_path / "run", samples, model)
+    assert len(model.seen) == 12
+    failed = predictions(tmp_path / "run")[12]
+    assert failed["response"]["status"] == "bad_image"
+    assert failed["response"]["error"] == (
+        f"The picture {tmp_path}/gone.png does not exist. Check the folder of pictures and the file's name."
+    )
+    made = outcome.results.headline("samples", "asked", "image")
+    assert (made.n, made.n_failed) == (12, 1)
+
+
+# ------------------------------------------------------------------------------------------------------ wayward models
+
+
+class Wayward(Asked):
+    def __init__(self, generate):
+        super().__init__()
+        self._generate = generate
+
+    def generate(self, requests):
+        return self._generate(requests)
+
+
+def _foreign(requests):
+    for request in requests:
+        yield Request(request.messages), Response("A")
+
+
+def _twice(requests):
+    for request in requests:
+        yield request, Response("A")
+        yield request, Response("A")
+
+
+@pytest.mark.parametrize(("generate", "kept"), [(_foreign, 0), (_twice, 1)])
+def test_a_foreign_or_repeated_request_is_the_models_fault(tmp_path, generate, kept):
+    model = Wayward(generate)
+    with pytest.raises(ModelError) as caught:
+        go(tmp_path, items(3), model)
+    assert str(caught.value) == (
+        "Model 'asked' yielded a request that it was not given, or answered one twice. "
+        "generate() must yield each request object it was given exactly once."
+    )
+    assert len(Journal(tmp_path / "journal.txt")) == kept
+    assert model.closed
+
+
+def test_a_request_that_is_never_answered_is_a_failed_call(tmp_path):
+    def skips(requests):
+        for number, request in enumerate(requests):
+            if number % 2:
+                yield request, Response("A")
+
+    outcome = go(tmp_path, items(20), Wayward(skips))
+    assert (outcome.progress.done, outcome.progress.failed) == (20, 10)
+    assert predictions(tmp_path)[0]["response"]["error"] == "asked never answered this request"
+
+
+def test_a_model_that_asks_for_nothing_fails_nothing_else(tmp_path):
+    outcome = go(tmp_path, items(3), Wayward(lambda requests: iter(())))
+    assert outcome.progress.done == 0
+    assert outcome.results.rows == ()
+
+
+def test_a_list_will_do_as_an_iterator(tmp_path):
+    answers = lambda requests: iter([(request, Response("A")) for request in list(requests)])  # noqa: E731
+    assert go(tmp_path, items(10), Wayward(answers)).progress.done == 10
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, RuntimeError("a bug"), ModelError("no such checkpoint")])
+def test_what_was_answered_before_a_crash_is_journaled(tmp_path, error):
+    closed = []
+
+    def breaks(requests):
+        try:
+            for number, request in enumerate(requests):
+                if number == 6:
+                    raise error
+                yield request, Response(by_content(request))
+        finally:
+            closed.append(True)
+
+    model, later = Wayward(breaks), Asked(name="later")
+    with pytest.raises(error if isinstance(error, type) else type(error)):
+        go(tmp_path, items(10), model, later)
+    assert closed == [True]
+    assert (model.closed, later.closed) == (1, 1)
+    resumed = Asked()
+    go(tmp_path, items(10), resumed, Asked(name="later"))
+    assert len(resumed.seen) == 4
+
+
+def test_an_interrupt_of_the_consumer_closes_the_model_too(tmp_path):
+    cancelled = []
+
+    def watched(requests):
+        try:
+            for request in requests:
+                yield request, Response("A")
+        finally:
+            cancelled.append(True)
+
+    def watch(progress):
+        if progress.done == 3:
+            raise KeyboardInterrupt
+
+    model = Wayward(watched)
+    with pytest.raises(KeyboardInterrupt):
+        go(tmp_path, items(10), model, watch=watch)
+    assert cancelled == [True]
+    assert model.closed
+    assert len(Journal(tmp_path / "journal.txt")) == 3
+
+
+def test_models_are_closed_when_the_directory_is_refused(tmp_path):
+    (tmp_path / "file").write_text("in the way")
+    model = Asked()
+    with pytest.raises(StoreError, match=r"cannot be written: Not a directory. Choose another with --out\.$"):
+        go(tmp_path / "file" / "run", items(3), model)
+    assert model.closed == 1
+
+
+def test_a_broken_cache_file_is_refused_and_left_alone(tmp_path):
+    (tmp_path / "c.sqlite").write_bytes(b"not a database, " * 100)
+    model = Asked()
+    with pytest.raises(StoreError, match=r"the response cache cannot be used: file is not a database. Name another file"):
+        go(tmp_path / "run", items(3), model, use_cache=True, cache=str(tmp_path / "c.sqlite"))
+    assert (tmp_path / "c.sqlite").read_bytes() == b"not a database, " * 100
+    assert (len(model.seen), model.closed) == (0, 1)
+
+
+# --------------------------------------------------------------------------------------------------------- any order
+
+
+@pytest.mark.parametrize("window", [2, 7, 1000])
+def test_results_do_not_depend_on_the_order_of_answers(tmp_path, window):
+    def answer(request):
+        text = by_content(request)
+        return Response(status="refused") if text == "?" and "picture 1" in text_of(request) else text
+
+    samples = [item(number, metadata={"topic": number % 4}, cluster=f"c{number // 3}") for number in range(90)]
+    samples += [item(100 + n, kind="text", choices=(), target=("a",), metadata={"topic": 9}) for n in range(15)]
+    settings = {"conditions": [*conditions(6), "open_ended"], "by": ["metadata.topic"]}
+    go(tmp_path / "in_order", samples, Asked(answer), **settings)
+    go(tmp_path / "mixed", samples, Asked(answer, window=window), **settings)
+    assert orjson.dumps(results(tmp_path / "mixed")) == orjson.dumps(results(tmp_path / "in_order"))
+    assert predictions(tmp_path / "mixed") == predictions(tmp_path / "in_order")
+
+
+# ----------------------------------------------------------------------------------------------------------- statuses
+
+
+def test_every_status_is_scored_as_designed(tmp_path):
+    answers = [
+        Response("A", status="ok"),
+        Response("A", status="truncated"),
+        Response("", status="refused", error="content_filter"),
+        Response("A", status="blocked", error="policy"),
+        Response("A", status="error", error="500"),
+        Response("A", status="bad_image", error="cut off"),
+        Response("I would rather not choose between these three animals", status="ok"),
+        Response("I cannot help with that.", status="ok"),
+    ]
+    samples = items(len(answers), target=("cat",))
+    go(tmp_path, samples, Asked(lambda request: answers[int(text_of(request).split("picture ")[1].split("?")[0])]))
+    scores = [(record["score"]["status"], record["score"]["value"], record["score"]["rule"]) for record in predictions(tmp_path)]
+    assert scores[2:6] == [
+        ("refused", 0.0, "refused_by_endpoint"),
+        ("refused", 0.0, "blocked_by_endpoint"),
+        ("unscored", 0.0, "error"),
+        ("unscored", 0.0, "bad_image"),
+    ]
+    assert [score[:2] for score in scores[:2]] == [("scored", 1.0)] * 2
+    assert scores[6][:2] == ("unparsed", 0.0)
+    assert scores[7][:2] == ("refused", 0.0)
+
+
+def test_counts_bounds_and_policies_add_up(tmp_path):
+    by_number = ["A"] * 10 + ["B"] * 5 + ["hm"] * 4 + [Response(status="refused")] * 3
+    by_number += [Response(status="blocked")] * 2 + [Response(status="error")] * 6
+    outcome = go(
+        tmp_path,
+        items(30, target=("cat",)),
+        Asked(lambda request: by_number[int(text_of(request).split("picture ")[1].split("?")[0])]),
+    )
+    rows = {(row.estimate.metric, row.policy): row for row in outcome.results.rows if not row.by}
+    headline, parsed = rows["accuracy", "as_wrong"], rows["accuracy", "parsed_only"]
+    made = headline.estimate
+    assert (made.n, made.n_unparsed, made.n_refused, made.n_failed) == (24, 4, 5, 6)
+    assert made.value == pytest.approx(10 / 24)
+    assert (headline.if_failed_wrong, headline.if_failed_right) == pytest.approx((10 / 30, 16 / 30))
+    assert parsed.estimate.value == pytest.approx(10 / 15)
+    assert parsed.estimate.n == 15
+    assert rows["success_rate", "as_wrong"].estimate.value == pytest.approx(15 / 24)
+    assert headline.chance == pytest.approx(1 / 3)
+    assert headline.best == 1.0
+    progress = outcome.progress
+    assert (progress.unparsed, progress.refused, progress.failed) == (4, 5, 6)
+
+
+def test_a_model_that_must_know_the_samples_is_given_them_first(tmp_path):
+    told = []
+
+    class Knows(Asked):
+        def prepare(self, task, samples, train):
+            told.append((task, [sample.id for sample in samples], list(train), len(self.seen)))
+
+    go(tmp_path, items(4), Knows(), limit=2)
+    assert [(task, len(ids), train, seen) for task, ids, train, seen in told] == [("samples", 2, [], 0)]
+
+
+def test_the_manifest_says_what_was_asked_of_what(tmp_path):
+    config, plan = laid_out(items(5), out=str(tmp_path), limit=3, by=[])
+    evaluate_plan(config, plan, (Asked(),), watch=lambda _: None)
+    manifest = json.loads((tmp_path / "run.json").read_bytes())
+    assert manifest["models"] == {"asked": {"identity": "asked", "simulated": False}}
+    described = manifest["tasks"]["samples"]
+    assert (described["samples"], described["samples_in_split"], described["labels"]) == (3, 5, ["cat", "dog", "bird"])
+    assert described["scoring"]["match"] == "tokens"
+    assert manifest["spec"]["conditions"] == ["image"]
+    assert os.sep not in manifest["spec"]["tasks"][0]["samples"]

@@ -1,0 +1,623 @@
+"""The command line as a user meets it: messages, exit codes, help, terminals."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from importlib import import_module
+from typing import get_type_hints
+
+import pytest
+from cyclopts import Parameter
+
+from evaluation.made import predictions, write_items
+from eyetest import cli
+from eyetest.cli import COMMANDS, main
+
+ITEMS = [
+    {"id": f"q{n}", "question": f"Is {n} even?", "choices": ["yes", "no"], "answer": "yes" if n % 2 == 0 else "no"}
+    for n in range(12)
+]
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    """An empty working folder with items.jsonl, and a cache of its own."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("EYETEST_CACHE", str(tmp_path / "cache.sqlite"))
+    write_items(tmp_path / "items.jsonl", ITEMS)
+    return tmp_path
+
+
+@pytest.fixture
+def eyetest(here, capsys):
+    """Runs the command line in this process: (exit code, stdout, stderr)."""
+
+    def call(*arguments):
+        with pytest.raises(SystemExit) as exited:
+            main(arguments)
+        printed = capsys.readouterr()
+        return exited.value.code, printed.out, printed.err
+
+    return call
+
+
+def run(*more):
+    return ("run", "--data", "items.jsonl", "--model", "constant:A", "--out", "out", *more)
+
+
+def process(*arguments, **settings):
+    settings = {"capture_output": True, "text": True, "timeout": 60, **settings}
+    return subprocess.run([sys.executable, "-m", "eyetest", *arguments], **settings)
+
+
+# ------------------------------------------------------------------------------------------------------------ mistakes
+
+MISTAKES = {
+    "unknown command": (
+        ("rum",),
+        "Unknown command 'rum'. Did you mean 'run'? Known: check, compare, list, report, run, score, serve-fake.",
+    ),
+    "unknown flag": (run("--modle", "x"), "Unknown option: --modle. Did you mean --model? See: eyetest run --help"),
+    "flag without value": (("run", "--data"), 'Command "run" parameter --data requires an argument. See: eyetest run --help'),
+    "flag of the wrong type": (
+        run("--repeats", "x"),
+        'Invalid value for --repeats: unable to convert "x" into int. See: eyetest run --help',
+    ),
+    "flag outside its values": (
+        run("--answer-is", "number"),
+        'Invalid value "number" for --answer-is. Choose from: "text", "letter", "index". See: eyetest run --help',
+    ),
+    "missing argument": (
+        ("compare", "a"),
+        'Command "compare" parameter SECOND requires an argument. See: eyetest compare --help',
+    ),
+    "list of what": (
+        ("list", "modles"),
+        'Invalid value "modles" for WHAT. Choose from: "tasks", "models", "conditions". Did you mean "models"? '
+        "See: eyetest list --help",
+    ),
+    "unknown model": (
+        ("run", "--data", "items.jsonl", "--model", "chanse"),
+        r"re:Unknown model 'chanse'\. Did you mean 'chance'\? Known: chance, constant, .*\.",
+    ),
+    "model without its argument": (
+        run("--model", "constant"),
+        "constant needs the text that it always answers. Write constant:TEXT, for example 'constant:yes'.",
+    ),
+    "two models of one name": (
+        run("--model", "constant:A"),
+        "Two models are called 'constant:A'. Give one of them a name of its own in the run file.",
+    ),
+    "unknown condition": (
+        run("--condition", "imgae"),
+        r"re:Unknown condition 'imgae'\. Did you mean 'image'\? Known: blank, .*\.",
+    ),
+    "impossible pair": (
+        run("--condition", "no_image+blank"),
+        "Condition 'no_image+blank' is impossible: 'no_image' and 'blank' both decide the picture. "
+        "Run them as two conditions, separated by a comma.",
+    ),
+    "unknown task": (
+        ("run", "--task", "mmmuu", "--model", "chance"),
+        r"re:Unknown task 'mmmuu'\. ?(Did you mean '\w+'\?)? Known: .*",
+    ),
+    "unknown prompt": (
+        run("--prompt", "defualt"),
+        "Unknown prompt 'defualt' in task 'items'. Did you mean 'default'? Known: default.",
+    ),
+    "unknown column": (
+        run("--column", "answer=lable"),
+        "--column answer=lable: items.jsonl:1 has no column 'lable'. Found: 'id', 'question', 'choices', 'answer'.",
+    ),
+    "unknown field": (
+        run("--column", "anser=answer"),
+        r"re:Unknown field 'anser' in --column anser=answer\. Did you mean 'answer'\? Known: .*",
+    ),
+    "column without =": (run("--column", "label"), "--column 'label': write OURS=THEIRS, e.g. --column answer=label."),
+    "no model": (
+        ("run", "--data", "items.jsonl"),
+        "No model. Name one with --model NAME[:ARGUMENT] (see: eyetest list models), or in the run file.",
+    ),
+    "no data": (
+        ("run", "--model", "chance"),
+        "No dataset. Name one with --data FILE or --task NAME (see: eyetest list tasks), or in the run file.",
+    ),
+    "data that is not there": (
+        ("run", "--data", "item.jsonl", "--model", "chance"),
+        "item.jsonl does not exist. Did you mean 'items.jsonl'?",
+    ),
+    "flags of data without data": (
+        ("run", "--images", "x", "--model", "chance"),
+        "--images, --column, --answer-is and --match describe a data file. Name it with --data FILE.",
+    ),
+    "flags of a task without a task": (
+        run("--split", "dev"),
+        "--dir and --split describe a registered task. Name it with --task NAME.",
+    ),
+    "no such folder of pictures": (
+        run("--images", "nowhere"),
+        "--images nowhere: there is no such folder. Pass the folder that picture paths start from.",
+    ),
+    "limit of words": (
+        run("--limit", "ten"),
+        "--limit 'ten': give a count (100), a fraction (0.1) or a percentage below 100 (10%).",
+    ),
+    "limit without end": (
+        run("--limit", "1e999"),
+        "--limit '1e999': give a count (100), a fraction (0.1) or a percentage below 100 (10%).",
+    ),
+    "limit of all percent": (
+        run("--limit", "100%"),
+        "--limit '100%': give a count (100), a fraction (0.1) or a percentage below 100 (10%).",
+    ),
+    "negative limit": (run("--limit", "-5"), r"re:command line: limit: .*a whole number of samples.*"),
+    "ids that are not there": (
+        run("--ids", "q1,nope"),
+        "items: no sample has the id 'nope' (1 of --ids are missing). Ids look like 'q0'.",
+    ),
+    "file of ids that is not there": (run("--ids", "@gone"), r"re:--ids @gone: cannot be read: .*No such file or directory.*"),
+    "no such slice": (
+        run("--by", "metadata.x"),
+        "--by metadata.x: no sample has a metadata field 'x'. Fields: none. Write metadata.FIELD.",
+    ),
+    "no such run file": (("run", "gone.toml"), r"re:Run file gone\.toml: .*No such file or directory\..*"),
+    "no run directory": (
+        ("report", "gone"),
+        "gone: not a run directory (run.json: No such file or directory). Name the --out folder of a run.",
+    ),
+    "worse by how much": (
+        ("compare", "a", "b", "--fail-if-worse", "2"),
+        "--fail-if-worse 2.0: give a share of right answers between 0 and 1, e.g. 0.02.",
+    ),
+}
+
+
+@pytest.mark.parametrize(("arguments", "said"), MISTAKES.values(), ids=MISTAKES)
+def test_a_mistake_is_one_message_and_exit_code_2(eyetest, here, arguments, said):
+    status, out, err = eyetest(*arguments)
+    lines = err.splitlines()
+    last = next(line for line in lines if line.startswith("eyetest: ")).removeprefix("eyetest: ")
+    if said.startswith("re:"):
+        assert re.fullmatch(said[3:], last)
+    else:
+        assert last == said
+    assert (status, out) == (2, "")
+    assert not (here / "out" / "results.json").exists()
+
+
+RUN_FILES = {
+    "unknown key": ("modles = ['chance']", r"unknown key 'modles'.*Did you mean 'models'\?"),
+    "unknown key of a model": ("[[models]]\nmodel = 'chance'\noption = {}", r"unknown key 'option'.*Did you mean 'options'\?"),
+    "wrong type": ("repeats = 'two'", r"repeats: .*'two'"),
+    "unknown option of a model": (
+        "models = [{model = 'constant:A', options = {decod = true}}]",
+        r"constant has no option 'decod'\. Did you mean 'decode'\?",
+    ),
+    "not TOML": ("models = [", r"Run file r\.toml: is not TOML"),
+    "task and data": ("tasks = [{task = 'a', data = 'b'}]", "give either task"),
+}
+
+
+@pytest.mark.parametrize(("text", "said"), RUN_FILES.values(), ids=RUN_FILES)
+def test_a_wrong_run_file(eyetest, here, text, said):
+    (here / "r.toml").write_text(text)
+    given = [*([] if "tasks" in text else ["--data", "items.jsonl"]), *([] if "models" in text else ["--model", "chance"])]
+    status, _, err = eyetest("run", "r.toml", *given)
+    assert status == 2, err
+    assert re.search(said, err)
+    assert err.startswith("eyetest: ")
+    assert err.count("\n") == 1
+
+
+GOOD = json.dumps({"question": "Q?", "answer": "a"}).encode()
+DAMAGED = {
+    "bad line": (b'{"question": \n' + GOOD, "dropped 1: bad JSON (items.jsonl:1: column 14: "),
+    "not an object": (b"[1]\n" + GOOD, "dropped 1: not an object (items.jsonl:1: found a list, expected {...})"),
+    "no answer": (b'{"question": "Q?"}\n' + GOOD, "dropped 1: no answer (items.jsonl:1)"),
+    "no question": (b'{"question": " ", "answer": "a"}\n' + GOOD, "dropped 1: empty question (items.jsonl:1)"),
+    "latin-1": (b'{"question": "caf\xe9?", "answer": "a"}\n' + GOOD, "(items.jsonl:1: byte"),
+    "NUL": (b"\0\0\0\n" + GOOD, "(items.jsonl:1: "),
+    "outside the choices": (
+        b'{"question": "Q?", "answer": "c", "choices": ["a", "b"]}\n' + GOOD,
+        "dropped 1: answer outside the choices (items.jsonl:1: 'c' is not among 'a', 'b')",
+    ),
+    "duplicate id": (
+        b'{"id": 1, "question": "Q?", "answer": "a"}\n{"id": 1, "question": "R?", "answer": "a"}',
+        "dropped 1: duplicate id (items.jsonl:2: '1'; the first one is kept)",
+    ),
+    "missing picture": (
+        b'{"question": "Q?", "answer": "a", "image": "gone.png"}\n{"question": "Q?", "answer": "a", "image": "there.png"}',
+        "noticed 1: missing picture (items.jsonl:1: 'gone.png')",
+    ),
+}
+
+
+@pytest.mark.parametrize(("content", "said"), DAMAGED.values(), ids=DAMAGED)
+def test_a_damaged_row_is_reported_and_the_rest_is_asked(eyetest, here, content, said):
+    (here / "items.jsonl").write_bytes(content)
+    (here / "there.png").write_bytes(b"x")
+    status, _, err = eyetest(*run())
+    assert said in err
+    assert status == (1 if "picture" in said else 0), err
+    strict, _, err = eyetest(*run("--strict"))
+    if "dropped" in said or "byte" in said or "NUL" in said:
+        assert strict == 2
+        assert re.search(r"^eyetest: items.jsonl:[12]: .*Mend the row, or run without --strict to drop it\.$", err, re.MULTILINE)
+
+
+def test_a_byte_order_mark_is_no_mistake(eyetest, here):
+    (here / "items.jsonl").write_bytes(b"\xef\xbb\xbf" + GOOD)
+    assert eyetest(*run())[0] == 0
+
+
+WHOLE_FILES = {
+    "empty": (b"", r"items\.jsonl is empty.*"),
+    "no JSON at all": (
+        b"hello\nworld\n",
+        r"items\.jsonl: none of its 2 rows is a JSON object\..*bad JSON: 2, first items\.jsonl:1.*",
+    ),
+    "wrong columns": (
+        b'{"prompt": "Q?", "label": "a"}',
+        r"items\.jsonl:1: expected a column 'question', found 'prompt', 'label'\. .* --column question=NAME\.",
+    ),
+    "all answers outside": (
+        b'{"question": "Q?", "answer": "c", "choices": ["x", "y"]}',
+        r"items\.jsonl: none of its 1 rows can be used\. answer outside the choices: 1, first items\.jsonl:1.*",
+    ),
+    "letters for texts": (
+        b'{"question": "Q?", "answer": "A", "choices": ["x", "y"]}',
+        r"items\.jsonl: 1 of 1 answers are not among their choices but look like letters, .* pass --answer-is letter\.",
+    ),
+    "all pictures missing": (
+        b'{"question": "Q?", "answer": "a", "image": "x.png"}',
+        r"items\.jsonl: none of the 1 pictures was found; looked for .*x\.png; pass --images FOLDER\.",
+    ),
+}
+
+
+@pytest.mark.parametrize(("content", "said"), WHOLE_FILES.values(), ids=WHOLE_FILES)
+def test_a_file_that_cannot_be_used(eyetest, here, content, said):
+    (here / "items.jsonl").write_bytes(content)
+    for command in ("run", "check"):
+        status, out, err = eyetest(command, "--data", "items.jsonl", "--model", "constant:A")
+        assert (status, out) == (2, "")
+        assert re.fullmatch(f"eyetest: {said}\n", err)
+
+
+def test_a_bug_is_a_traceback(eyetest, monkeypatch):
+    def broken(*_):
+        raise ZeroDivisionError
+
+    monkeypatch.setattr("eyetest.evaluation.evaluate.counted", broken)
+    with pytest.raises(ZeroDivisionError):
+        main(run())
+
+
+# ---------------------------------------------------------------------------------------------------------------- help
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_shows_every_parameter(eyetest, command):
+    status, out, _ = eyetest(command, "--help")
+    assert status == 0
+    shown = re.sub(r"[\s│]+", " ", out)
+    module, _, name = COMMANDS[command][0].partition(":")
+    function = getattr(import_module(module), name)
+    texts = list(_helps(function))
+    assert texts
+    for text in texts:
+        assert re.sub(r"\s+", " ", text) in shown
+    assert inspect.getdoc(function).split("\n")[0].split(".")[0][:50] in shown
+
+
+def _helps(owner):
+    for hint in get_type_hints(owner, include_extras=True).values():
+        for found in getattr(hint, "__metadata__", ()):
+            if isinstance(found, Parameter) and found.name == ("*",):
+                yield from _helps(hint.__origin__)
+            elif isinstance(found, Parameter):
+                assert found.help, f"{owner.__name__} has a parameter without help"
+                yield found.help
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_line_of_help_says_what_the_docstring_says(command):
+    place, line = COMMANDS[command]
+    module, _, name = place.partition(":")
+    said = inspect.getdoc(getattr(import_module(module), name)).lower()
+    words = set(re.findall(r"[a-z-]{4,}", line.lower())) - {"with", "what", "before", "could", "this"}
+    missing = {word for word in words if word[:5] not in said}
+    assert len(missing) <= len(words) / 3, missing
+
+
+def test_top_help_names_every_command(eyetest):
+    for arguments in ((), ("--help",)):
+        status, out, _ = eyetest(*arguments)
+        assert status == 0
+        shown = re.sub(r"[\s│]+", " ", out)
+        assert all(f"{name} {line}" in shown for name, (_, line) in COMMANDS.items())
+
+
+def test_version(eyetest):
+    from eyetest import __version__
+
+    assert eyetest("--version") == (0, f"{__version__}\n", "")
+
+
+def test_help_imports_nothing_heavy():
+    code = (
+        "import sys\nfrom eyetest.cli import main\n"
+        "try:\n    main(['--help'])\nexcept SystemExit:\n    pass\n"
+        "heavy = {'numpy', 'scipy', 'pydantic', 'PIL', 'jinja2', 'torch', 'pyarrow', 'aiohttp', 'rapidfuzz'}\n"
+        "sys.stderr.write(','.join(sorted(heavy & set(sys.modules))))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "An eye test for multimodal LLMs" in done.stdout
+
+
+@pytest.mark.parametrize(("what", "named"), [("models", "chance"), ("conditions", "no_image"), ("tasks", "--data FILE")])
+def test_names_are_listed_with_one_line_each(eyetest, what, named):
+    status, out, err = eyetest("list", what)
+    assert (status, err) == (0, "")
+    assert named in out
+
+
+# ---------------------------------------------------------------------------------------------------------- the output
+
+
+def test_a_run_prints_its_tables_and_where_it_is(eyetest, here):
+    status, out, err = eyetest(*run("--condition", "image,no_image"))
+    assert status == 0
+    assert "items: accuracy with 95 % intervals" in out
+    assert err.splitlines() == ["items: 12 rows read, 12 kept (12 choice)", "Run directory: out"]
+    again = eyetest(*run("--condition", "image,no_image"))
+    assert (again[0], again[1]) == (0, out)
+    assert eyetest("report", "out") == (0, out, "")
+
+
+def test_without_out_the_same_command_finds_its_directory_again(eyetest, here):
+    command = ("run", "--data", "items.jsonl", "--model", "chance")
+    first, second = (eyetest(*command)[2].splitlines()[-1] for _ in range(2))
+    assert first == second
+    assert re.fullmatch(r"Run directory: runs/items-[0-9a-f]{8}", first)
+    assert [path.name for path in (here / "runs").iterdir()] == [first.rpartition("/")[2]]
+
+
+def test_a_dry_run_says_what_would_be_asked(eyetest, here):
+    status, out, _ = eyetest(*run("--condition", "image,no_image", "--dry-run", "--model", "chance"))
+    assert status == 0
+    assert out.splitlines() == [
+        "items",
+        "  image: 12 answers, 12 distinct requests",
+        "  no_image: 12 answers, 12 distinct requests",
+        "  24 answers from 12 requests after sharing, for each model",
+        "constant:A: equal requests at temperature 0 are asked once",
+        "chance: simulated: asked for every answer",
+    ]
+    assert not (here / "out").exists()
+
+
+def test_failed_answers_are_exit_code_1_with_their_bounds(eyetest, here):
+    write_items(
+        here / "items.jsonl",
+        [
+            *ITEMS,
+            {"question": "Q?", "answer": "yes", "choices": ["yes", "no"], "image": "gone.png"},
+            {"question": "Q?", "answer": "yes", "choices": ["yes", "no"], "image": "there.png"},
+        ],
+    )
+    (here / "there.png").write_bytes(b"x")
+    status, out, err = eyetest(*run())
+    assert status == 1
+    assert err.splitlines()[-1] == (
+        "1 of 14 answers failed and are outside every n. Run the same command again to ask exactly those."
+    )
+    assert "if failed answers were all wrong .500, all right .571: items, constant:A, image" in out
+
+
+def test_output_that_is_no_terminal_has_no_colours(here):
+    for command in (
+        run("--condition", "image,no_image"),
+        ("check", "--data", "items.jsonl"),
+        ("list", "models"),
+        ("run", "--help"),
+        ("rum",),
+    ):
+        done = process(*command)
+        assert "\x1b" not in done.stdout + done.stderr
+        assert "Traceback" not in done.stderr
+
+
+MARKUP = "[red]x[/red]"
+CLOSING = "[/] y"
+
+
+def test_markup_in_data_and_names_is_text(eyetest, here, monkeypatch):
+    monkeypatch.setattr("eyetest.commands.progress.LINES", (0.0, 0.0))
+    rows = [
+        {
+            "id": f"{MARKUP}{n}",
+            "question": CLOSING,
+            "choices": [MARKUP, CLOSING],
+            "answer": MARKUP,
+            "image": CLOSING if n else "there.png",
+            MARKUP: CLOSING,
+        }
+        for n in range(12)
+    ]
+    (here / "there.png").write_bytes(b"x")
+    data = f"{CLOSING.replace('/', '')}{MARKUP.replace('/', '')}.jsonl"
+    name = data.removesuffix(".jsonl")
+    write_items(here / data, rows)
+    command = (
+        "--data",
+        data,
+        "--model",
+        f"constant:{MARKUP}",
+        "--condition",
+        "image,no_image,shuffled",
+        "--by",
+        f"metadata.{MARKUP}",
+    )
+    status, out, err = eyetest("run", *command, "--out", "[red]out[red]")
+    assert status == 1, err
+    assert f"{name}: accuracy with 95 % intervals" in out
+    assert f"constant:{MARKUP}" in out
+    assert f"{name}, constant:{MARKUP}, image: target (rows) by answer (columns)" in out
+    assert re.search(rf"^ +{re.escape(MARKUP)} +{re.escape(CLOSING)} +unread", out, re.MULTILINE)
+    assert f"metadata.{MARKUP} = {CLOSING}" in out
+    assert "Run directory: [red]out[red]\n" in err
+    assert f"{name}: 12 rows read, 12 kept (12 choice)" in err
+    assert re.search(r"^\d+/\d+ done, 0 unparsed, ", err, re.MULTILINE)
+    status, out, _ = eyetest("check", *command)
+    assert status == 1
+    assert f"shared labels: {MARKUP} 12, {CLOSING} 0" in out
+    assert re.search(rf"{re.escape(MARKUP)}1: The picture \S*{re.escape(CLOSING)} does not exist\.", out)
+    (here / "[red]out[red]").rename(here / "two")
+    status, out, _ = eyetest("compare", "two", "two")
+    assert status == 0
+    assert f"constant:{MARKUP}" in out
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("run", "--data", f"{MARKUP}{CLOSING}", "--model", "chance"),
+        ("run", "--data", "items.jsonl", "--model", f"{MARKUP}{CLOSING}"),
+        ("run", "--data", "items.jsonl", "--model", "chance", "--condition", f"{MARKUP}{CLOSING}"),
+        ("report", f"{MARKUP}{CLOSING}"),
+        ("run", f"--{MARKUP}{CLOSING}"),
+        (f"{MARKUP}{CLOSING}",),
+    ],
+)
+def test_markup_in_mistakes_is_text(eyetest, arguments):
+    status, _, err = eyetest(*arguments)
+    assert status == 2
+    assert f"{MARKUP}{CLOSING}" in err
+
+
+def test_python_m_eyetest():
+    done = process("--version")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.strip()
+    mistake = process("report", "gone")
+    assert (mistake.returncode, mistake.stdout) == (2, "")
+    assert (
+        mistake.stderr
+        == "eyetest: gone: not a run directory (run.json: No such file or directory). Name the --out folder of a run.\n"
+    )
+
+
+SLOW = """
+import time
+from eyetest.models.baselines import Constant
+from eyetest.types import Response
+
+def slowly(self, requests):
+    for request in requests:
+        yield request, Response("A")
+        open("started", "w").close()
+        time.sleep(0.05 if request.origin.sample.id != "q5" else 60)
+
+Constant.generate = slowly
+from eyetest.cli import main
+import sys
+main(sys.argv[1:])
+"""
+
+
+def test_an_interrupt_says_how_to_go_on(here):
+    with subprocess.Popen(
+        [sys.executable, "-c", SLOW, *run()], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as running:
+        for _ in range(600):
+            if (here / "out" / "journal.txt").exists() and (here / "out" / "journal.txt").read_bytes().count(b"\n") == 6:
+                break
+            if running.poll() is not None:
+                break
+            time.sleep(0.05)
+        running.send_signal(signal.SIGINT)
+        out, err = running.communicate(timeout=30)
+    assert running.returncode == cli.INTERRUPTED == 130
+    assert out == ""
+    assert err.splitlines()[-1] == "eyetest: interrupted. What was answered is kept; run the same command again to go on."
+    assert "Traceback" not in err
+    assert process(*run()).returncode == 0
+    assert len(predictions(here / "out")) == 12
+    assert json.loads((here / "out" / "results.json").read_bytes())["counts"]["cached"] == 6
+
+
+@pytest.mark.parametrize("command", [("report", "out"), ("list", "conditions"), ("check", "--data", "items.jsonl")])
+def test_a_reader_that_goes_away_is_no_error(here, command):
+    assert process(*run()).returncode == 0
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = subprocess.run(
+        [sys.executable, "-m", "eyetest", *command], stdout=writing, stderr=subprocess.PIPE, text=True, timeout=60
+    )
+    os.close(writing)
+    assert done.stderr == ""
+    assert done.returncode == 0
+
+
+# ------------------------------------------------------------------------------------------------- score, compare, check
+
+
+def test_score_reads_again(eyetest, here):
+    eyetest(*run())
+    status, out, err = eyetest("score", "out")
+    assert (status, err) == (0, "0 of 12 answers are read differently now.\n")
+    assert eyetest("report", "out")[1] == out
+    status, _, err = eyetest("score", "out", "--out", "again")
+    assert status == 0
+    assert (here / "again" / "results.json").exists()
+
+
+def test_compare_and_its_exit_codes(eyetest, here):
+    eyetest(*run())
+    eyetest("run", "--data", "items.jsonl", "--model", "chance", "--out", "worse")
+    status, out, err = eyetest("compare", "out", "worse")
+    assert (status, err) == (0, "")
+    assert "second − first, on the samples that both answered" in out
+    assert eyetest("compare", "out", "out", "--fail-if-worse", "1")[0] == 0
+    status, _, err = eyetest("compare", "out", "worse", "--fail-if-worse", "0.02")
+    assert status == 3
+    assert err == "not shown to be at most 0.02 worse: items, chance, image\n"
+
+
+def test_a_withheld_interval_does_not_pass(eyetest, here):
+    write_items(here / "items.jsonl", ITEMS[:5])
+    eyetest(*run())
+    status, out, err = eyetest("compare", "out", "out", "--fail-if-worse", "0.5")
+    assert status == 3
+    assert "interval withheld: only 5 distinct requests: items, image" in out
+    assert err == "not shown to be at most 0.5 worse: items, constant:A, image\n"
+
+
+def test_check_tells_what_this_n_can_show(eyetest, here):
+    status, out, err = eyetest("check", "--data", "items.jsonl")
+    assert (status, err) == (0, "")
+    assert "  shared labels: yes 6, no 6" in out
+    assert "  guessing among the options is right 0.500 of the time" in out
+    assert "  n = 12: a score near one half has a 95 % interval of about ±0.246" in out
+    assert "  if 10% of items are right on one side only, no difference can be shown" in out
+    assert "  12 answers from 12 requests after sharing, for each model" in out
+
+
+def test_check_fails_where_a_run_would(eyetest, here):
+    rows = [{**row, "image": f"{n}.png"} for n, row in enumerate(ITEMS)] + [{"question": "One?", "choices": ["a"], "answer": "a"}]
+    write_items(here / "items.jsonl", rows)
+    (here / "0.png").write_text("<html>")
+    status, out, _ = eyetest("check", "--data", "items.jsonl")
+    assert status == 1
+    assert "noticed 11: missing picture" in out
+    assert re.search(r"^  12 pictures that cannot be shown: q0: The picture .*0\.png .*HTML.*; \.\.\.$", out, re.MULTILINE)
+    assert "  1 items with a single option: always right by guessing: row-13" in out
