@@ -259,22 +259,23 @@ def test_pigeonhole_totals_are_sums_of_products_of_draws() -> None:
     assert ks_2samp(made, naive).pvalue > 1e-3
 
 
-def test_pigeonhole_draws_do_not_depend_on_the_chunk(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pigeonhole_follows_its_seed_and_fills_every_chunk(monkeypatch: pytest.MonkeyPatch) -> None:
     from eyetest.stats import bootstrap
 
     x, picture, question = crossing(4)
-    given = (x[:, None], np.arange(300), two_way(picture, question))
+    given = (np.stack([x, np.ones(300)], axis=1), np.arange(300), two_way(picture, question))
     whole = stats.pigeonhole_counts(*given, resamples=1000, seed=0)
-    assert whole.shape == (1000, 1)
     monkeypatch.setattr(bootstrap, "CHUNK", 3000)
-    again, other = (stats.pigeonhole_counts(*given, resamples=1000, seed=seed) for seed in (0, 1))
-    assert again.shape == (1000, 1)
-    assert again.mean() == pytest.approx(whole.mean(), abs=5 * whole.std() / math.sqrt(1000))
-    assert (again != other).any()
+    chunked, again, other = (stats.pigeonhole_counts(*given, resamples=1000, seed=seed) for seed in (0, 0, 1))
+    assert (chunked == again).all()
+    assert (chunked != other).any()
+    for draws in (whole, chunked):
+        assert draws.shape == (1000, 2)
+        assert draws[:, 1].mean() == pytest.approx(300, abs=4 * draws[:, 1].std() / math.sqrt(1000))
 
 
 def test_pigeonhole_se_is_conservative() -> None:
-    """Of answers that are all independent its variance is three times the true one (Owen 2007, eq. 18)."""
+    """Of answers that are all independent its variance is three times the true one (Owen 2007)."""
     rng = np.random.default_rng(9)
     picture, question = rng.integers(0, 300, 3000), rng.integers(0, 200, 3000)
     x = rng.standard_normal(3000)

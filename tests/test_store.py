@@ -16,6 +16,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from eyetest import evaluate
 from eyetest.errors import BadImageError, StoreError
 from eyetest.store import (
     Cache,
@@ -300,6 +301,23 @@ def test_a_surrogate_anywhere_has_a_key_and_is_kept(tmp_path):
         store.close()
     reopened = Journal(tmp_path / "journal.txt")
     assert (reopened.get(key_of(1)), reopened.unreadable) == (response, 0)
+
+
+def test_a_run_does_not_die_of_text_that_is_no_unicode(tmp_path):
+    path = os.fsdecode(bytes(tmp_path) + b"/caf\xe9.bin")
+    with open(path, "wb") as stream:
+        stream.write(b"picture")
+    samples = [
+        Sample(f"{number} {LONE}", LONE, (LONE,), choices=("Rome", LONE), images=(Image(path=path),), metadata={"note": LONE})
+        for number in range(3)
+    ]
+    found = evaluate(
+        samples, lambda messages: LONE, conditions=("image", "shuffled", "swapped"), by=("metadata.note",), out=tmp_path / "run"
+    )
+    assert (found.rows[0].estimate.value, found.counts["failed"]) == (1.0, 0)
+    read = list(read_predictions(tmp_path / "run" / "predictions.jsonl"))
+    assert {one.response.text for one in read} == {LONE}
+    assert {one.sample.images for one in read} == {(Image(path=path),)}
 
 
 # ------------------------------------------------------------------------------------------------------- predictions

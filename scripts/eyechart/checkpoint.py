@@ -37,7 +37,13 @@ from eyetest.types import Sample
 IMAGE_SIDE, PATCH = 48, 8
 PICTURE_TOKENS = (IMAGE_SIDE // PATCH) ** 2
 VISION = {"hidden_size": 64, "intermediate_size": 192, "num_hidden_layers": 2, "num_attention_heads": 4, "projection_dim": 64}
-LANGUAGE = {"hidden_size": 80, "intermediate_size": 224, "num_hidden_layers": 3, "num_attention_heads": 4, "num_key_value_heads": 4}
+LANGUAGE = {
+    "hidden_size": 80,
+    "intermediate_size": 224,
+    "num_hidden_layers": 4,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 4,
+}
 POSITIONS_MAX = 1024
 
 TEMPLATE = (
@@ -52,7 +58,9 @@ TEMPLATE = (
 INSTRUCTIONS = tuple(DEFAULT_TEMPLATES[kind].rsplit("}", 1)[1].strip() for kind in ("choice", "text"))
 """The last lines of the default prompts. Each is one token: it never varies."""
 
-CHUNKS = "|".join((*(re.escape("\n" + line) for line in INSTRUCTIONS), r"\n[A-Z]\.", r" ?[A-Za-z]+", r" ?[0-9]+", r" ?[^\sA-Za-z0-9]+", r"\s+"))
+CHUNKS = "|".join(
+    (*(re.escape("\n" + line) for line in INSTRUCTIONS), r"\n[A-Z]\.", r" ?[A-Za-z]+", r" ?[0-9]+", r" ?[^\sA-Za-z0-9]+", r"\s+")
+)
 """What a token may span: an instruction, an option's letter with its line break, a word, a number, punctuation."""
 
 

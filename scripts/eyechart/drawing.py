@@ -43,9 +43,7 @@ def one_shape(random: Random, colour: str, shape: str, position: str) -> Image.I
     """One shape in a quarter of the picture. Its size and place within the quarter vary."""
     picture, draw = _paper(random)
     radius = random.randint(18, 25)
-    x, y = (
-        _within(random, SIDE // 2 if word in position else 0, radius) for word in ("right", "bottom")
-    )
+    x, y = (_within(random, SIDE // 2 if word in position else 0, radius) for word in ("right", "bottom"))
     _draw(draw, shape, x, y, radius, jitter(COLOURS[colour], random))
     return picture.reduce(FINE)
 

@@ -69,7 +69,8 @@ def words(split: str, each: int) -> Iterator[Line]:
         random = Random(name)
         picture = one_word(random, word)
         questions = [
-            {"id": f"{name}-{kind}", **word_question(random, word, kind), "metadata": {"word": word}} for kind in ("choice", "text")
+            {"id": f"{name}-{kind}", **word_question(random, word, kind), "metadata": {"word": word}}
+            for kind in ("choice", "text")
         ]
         yield {"picture": name, "png": png(picture), "questions": questions}
 

@@ -110,7 +110,7 @@ def text(question: str, right: str, aliases: tuple[str, ...] = ()) -> dict[str, 
 
 
 def reading_question(random: Random, right: str, others: list[str]) -> dict[str, Any]:
-    """Which option a text stands beside: a lesson in reading options, needing neither picture nor knowledge."""
+    """Which option a text is: a lesson in reading options, needing neither picture nor knowledge."""
     return choice(random, READING_QUESTION.format(text=right), right, others)
 
 

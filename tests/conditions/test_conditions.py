@@ -157,6 +157,26 @@ def test_shuffled_changes_only_the_order_of_the_options():
     assert sorted(only("shuffled", replace(BARE, choices=("x", "x", "y"))).choices) == ["x", "x", "y"]
 
 
+@pytest.mark.parametrize(
+    ("choices", "applies"),
+    [
+        (("A", "B", "C", "D"), False),
+        (("b", "a"), False),
+        (("(A)", "(B)"), False),
+        (("A.", "neither"), False),
+        (("Part A", "Part B"), True),
+        (("E", "F"), True),
+        (("C", "D"), True),
+        (("C", "D", "no answer"), False),
+        (("1", "2"), True),
+    ],
+)
+def test_options_that_are_letters_are_not_shuffled(choices, applies):
+    sample = replace(BARE, choices=choices, target=choices[:1])
+    assert bool(shown("shuffled", sample)) == applies
+    assert len(shown("image", sample)) == 1
+
+
 # ------------------------------------------------------------------------------------------------------- composition
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from eyetest.metrics.columns import STATUSES, Columns
+from eyetest.stats import Factors, groups
 
 SCORED, UNPARSED, REFUSED, BLOCKED, ERROR, BAD_IMAGE, UNSCORED = range(len(STATUSES))
 
@@ -46,3 +47,8 @@ def labelled(truth: Sequence[Any], answers: Sequence[Any], labels: Sequence[Any]
         labels=labels,
         **given,
     )
+
+
+def one_way(group: Any) -> Factors:
+    """One grouping of answers."""
+    return Factors((groups(np.asarray(group)),))

@@ -42,9 +42,18 @@ def test_concatenated_columns_keep_credit_and_drop_the_label_space() -> None:
     assert (made.labels, set(made.target.tolist()), set(made.answer.tolist())) == ((), {-1}, {-1})
 
 
-def test_groups_join_clusters_requests_and_samples() -> None:
+def test_clusters_and_samples_are_one_factor_and_requests_the_other() -> None:
     made = columns(np.zeros(6), sample=[0, 1, 2, 3, 4, 4], cluster=[7, 7, 1, 2, 3, 4], request=[0, 1, 1, 2, 3, 4])
-    assert made.groups().tolist() == [0, 0, 0, 1, 2, 2]
+    assert [code.tolist() for code in made.factors().codes] == [[0, 0, 1, 2, 3, 3], [0, 1, 1, 2, 3, 4]]
+    by_cluster = columns(np.zeros(4), cluster=[5, 5, 5, 1], request=[3, 3, 2, 0]).factors()
+    assert [code.tolist() for code in by_cluster.codes] == [[0, 0, 0, 1]]
+    by_request = columns(np.zeros(4), request=[3, 3, 2, 0]).factors()
+    assert [code.tolist() for code in by_request.codes] == [[0, 0, 1, 2]]
+
+
+def test_order_is_by_sample_variant_and_repeat() -> None:
+    made = columns(np.zeros(5), sample=[1, 0, 0, 0, 0], variant=[0, 1, 0, 0, 1], repeat=[0, 0, 1, 0, 1])
+    assert made.order().tolist() == [3, 2, 1, 4, 0]
 
 
 @settings(deadline=None, max_examples=60)
@@ -66,7 +75,8 @@ def test_pairs_are_aligned_whatever_the_order() -> None:
     assert made.sample.tolist() == [2, 3, 3]
     assert made.first.tolist() == [1, 1, 0]
     assert made.second.tolist() == [0.5, 0, 1]
-    assert made.group[0] != made.group[1] == made.group[2]
+    (group,) = made.factors.codes
+    assert group[0] != group[1] == group[2]
     assert made.n_single == 2
 
 
@@ -89,8 +99,22 @@ def test_a_pair_with_a_failed_side_is_left_out_and_counted() -> None:
 
 def test_requests_of_either_side_join_pairs_but_equal_codes_across_sides_do_not() -> None:
     first = columns(np.ones(4), request=[1, 2, 3, 4])
-    assert pair(first, columns(np.ones(4), request=[4, 3, 2, 1])).group.tolist() == [0, 1, 2, 3]
-    assert pair(first, columns(np.ones(4), request=[9, 8, 8, 7])).group.tolist() == [0, 1, 1, 2]
+    for requests, expected in (([4, 3, 2, 1], [0, 1, 2, 3]), ([9, 8, 8, 7], [0, 1, 1, 2])):
+        (made,) = pair(first, columns(np.ones(4), request=requests)).factors.codes
+        assert made.tolist() == expected
+
+
+def test_clusters_of_pairs_cross_their_requests() -> None:
+    shown = columns(np.ones(5), cluster=[0, 0, 1, 1, 2])
+    blind = columns(np.ones(5), cluster=[0, 0, 1, 1, 2], request=[7, 8, 7, 8, 9])
+    for made in (pair(shown, blind), pair(blind, shown)):
+        assert [code.tolist() for code in made.factors.codes] == [[0, 0, 1, 1, 2], [0, 1, 0, 1, 2]]
+
+
+def test_variants_join_the_requests_of_their_pair() -> None:
+    rotated = columns(np.ones(6), sample=[0, 0, 1, 1, 2, 2], variant=[0, 1] * 3, request=[1, 2, 2, 3, 4, 5])
+    (made,) = pair(rotated, columns(np.ones(3))).factors.codes
+    assert made.tolist() == [0, 0, 1]
 
 
 def test_nothing_in_common_gives_no_pairs() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from made import ERROR, UNPARSED, UNSCORED, columns
+from made import ERROR, UNPARSED, UNSCORED, columns, one_way
 
 import eyetest
 from eyetest import stats
@@ -142,7 +142,7 @@ def test_clustered_partial_credit_is_the_cluster_robust_test() -> None:
     first, second = rng.random(80), rng.random(80)
     made = paired_difference(columns(first, cluster=group), columns(second, cluster=group), seed=0)
     assert made.test == "cluster_t"
-    assert ends(made.estimate) == pytest.approx(stats.cluster_interval(first - second, group))
+    assert ends(made.estimate) == pytest.approx(stats.factor_interval(first - second, one_way(group)))
     t = (first - second).mean() / stats.cluster_se_cr1(first - second, group)
     assert made.p == pytest.approx(stats.t_tail(t, 19))
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from made import BAD_IMAGE, BLOCKED, ERROR, REFUSED, SCORED, UNPARSED, UNSCORED, columns, labelled
+from made import BAD_IMAGE, BLOCKED, ERROR, REFUSED, SCORED, UNPARSED, UNSCORED, columns, labelled, one_way
 
 import eyetest
 from eyetest import stats
@@ -38,7 +38,7 @@ def test_a_proportion_of_independent_answers_has_wilsons_interval() -> None:
 def test_partial_credit_has_students_interval_within_zero_and_one() -> None:
     credit = np.random.default_rng(0).random(50)
     made = estimate(ScoreRate(), columns(credit), seed=3)
-    assert ends(made) == pytest.approx(stats.cluster_interval(credit, np.arange(50)))
+    assert ends(made) == pytest.approx(stats.factor_interval(credit, one_way(np.arange(50))))
     assert made.signature.startswith("score_rate|unparsed=wrong|interval=t95|seed=3|")
     assert estimate(ScoreRate(), columns([1.0] * 19 + [0.95, 0.2]), seed=0).high == 1.0
 
@@ -89,7 +89,7 @@ def test_answers_that_go_together_widen_the_interval() -> None:
     right = np.repeat(np.arange(40) % 2, 10)
     alone, together = (estimate(Accuracy(), columns(right, **kw), seed=0) for kw in ({}, {"request": np.arange(400) // 10}))
     assert together.n_distinct == 40
-    assert ends(together) == pytest.approx(stats.cluster_wilson(right, np.arange(400) // 10))
+    assert ends(together) == pytest.approx(stats.factor_wilson(right, one_way(np.arange(400) // 10)))
     assert "|interval=cluster_wilson95|" in together.signature
     # Ten equal answers a group: as if there were 40, up to t for z and CR1.
     assert (together.high - together.low) / (alone.high - alone.low) == pytest.approx(math.sqrt(10), rel=0.04)
@@ -100,14 +100,14 @@ def test_repeats_of_a_sample_are_one_unit() -> None:
     made = estimate(
         Accuracy(), columns(right, sample=np.arange(120) // 4, repeat=np.arange(120) % 4, request=np.arange(120)), seed=0
     )
-    assert ends(made) == pytest.approx(stats.cluster_wilson(right, np.arange(120) // 4))
+    assert ends(made) == pytest.approx(stats.factor_wilson(right, one_way(np.arange(120) // 4)))
     assert (made.n, made.n_distinct) == (120, 120)
 
 
 def test_clustered_partial_credit_uses_the_cluster_robust_error() -> None:
     credit = np.random.default_rng(0).random(60)
     made = estimate(ScoreRate(), columns(credit, cluster=np.arange(60) // 3), seed=0)
-    assert ends(made) == pytest.approx(stats.cluster_interval(credit, np.arange(60) // 3))
+    assert ends(made) == pytest.approx(stats.factor_interval(credit, one_way(np.arange(60) // 3)))
     assert "|interval=cluster_t95|" in made.signature
 
 

@@ -153,7 +153,7 @@ def test_leaving_does_not_wait_for_a_hang() -> None:
         with pytest.raises(TimeoutError):
             post(server, timeout=0.2)
         started = time.monotonic()
-    assert time.monotonic() - started < 2
+    assert time.monotonic() - started < 20  # a hang lasts for ever
 
 
 def test_fault_rates_are_a_function_of_the_request() -> None:

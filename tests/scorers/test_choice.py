@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import time
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -9,6 +7,7 @@ from hypothesis import strategies as st
 from eyetest.errors import DataError
 from eyetest.prompts import letters
 from eyetest.scorers import ChoiceScorer
+from eyetest.scorers.clean import HEAD, TAIL
 from eyetest.types import Sample
 
 CITIES = ("London", "Paris", "Rome", "Madrid")
@@ -118,11 +117,9 @@ def test_value_compares_texts() -> None:
         "\nQuestion: ",
     ],
 )
-def test_a_megabyte_takes_linear_time(unit: str) -> None:
+def test_a_megabyte_is_read_from_its_ends(unit: str) -> None:
     text = unit * (1_000_000 // len(unit))
-    start = time.perf_counter()
-    SCORE(sample(), text)
-    assert time.perf_counter() - start < 2.0
+    assert SCORE(sample(), text) == SCORE(sample(), f"{text[:HEAD]}\n{text[-TAIL:]}")
 
 
 def test_the_end_of_a_long_completion_is_read() -> None:

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import pytest
@@ -9,6 +8,7 @@ from hypothesis import strategies as st
 
 from eyetest.errors import DataError
 from eyetest.scorers import TextScorer
+from eyetest.scorers.clean import HEAD, TAIL
 from eyetest.scorers.numbers import dates, number, numbers, span
 from eyetest.types import Sample
 
@@ -114,10 +114,9 @@ def test_a_number_survives_its_spellings(value: int) -> None:
 
 
 @pytest.mark.parametrize("unit", ["1", "a ", "Paris ", "1-", "or ", "the answer is ", "May 1 ", "1,", "twenty ", "$", "\n"])
-def test_a_megabyte_takes_linear_time(unit: str) -> None:
-    start = time.perf_counter()
-    SCORE(sample("London", "6.5-7.0", "1990-12-20", "5 km"), unit * (1_000_000 // len(unit)))
-    assert time.perf_counter() - start < 2.0
+def test_a_megabyte_is_read_from_its_ends(unit: str) -> None:
+    item, text = sample("London", "6.5-7.0", "1990-12-20", "5 km"), unit * (1_000_000 // len(unit))
+    assert SCORE(item, text) == SCORE(item, f"{text[:HEAD]}\n{text[-TAIL:]}")
 
 
 def test_numbers_ranges_and_dates() -> None:

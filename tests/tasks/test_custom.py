@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import csv
 import json
-import time
 from pathlib import Path
 from typing import Any
 
@@ -307,12 +306,3 @@ def test_the_file_is_streamed_and_checked_at_once(tmp_path: Path) -> None:
     stream = read_samples(tmp_path / "a.jsonl", report=report)
     assert next(stream).id == "0"
     assert (report.read, report.kept) == (1, 1)
-
-
-def test_10k_rows_take_less_than_half_a_second(tmp_path: Path) -> None:
-    rows = [GOOD | {"id": f"q{n}", "question": f"What is in picture {n}: a cat or a dog?", "level": n % 5} for n in range(10_000)]
-    (tmp_path / "a.jsonl").write_text("\n".join(map(json.dumps, rows)))
-    start = time.process_time()
-    count = sum(1 for _ in read_samples(tmp_path / "a.jsonl", report=LoadReport()))
-    assert count == 10_000
-    assert time.process_time() - start < 0.5

@@ -9,6 +9,7 @@ from random import Random
 from eyetest.conditions.compose import ConditionCard
 from eyetest.conditions.image import without_picture
 from eyetest.conditions.pool import Pool
+from eyetest.prompts import letters
 from eyetest.types import Condition, Sample
 
 NEEDS_OPTIONS = "needs_options"
@@ -43,6 +44,12 @@ def needs_options(sample: Sample) -> bool:
     return bool(_POINTS_AT_OPTIONS.search(sample.question) or any(_REFERS_TO_OTHERS.search(choice) for choice in sample.choices))
 
 
+def letters_are_options(sample: Sample) -> bool:
+    """Whether an option is itself an option letter (parts A to D of a diagram): in another order, `B` would be two options."""
+    known = letters(len(sample.choices))
+    return any(choice.strip(" .:()[]").upper() in known for choice in sample.choices)
+
+
 def _options_only(_parameter: str, _pool: Pool) -> Condition:
     def condition(sample: Sample, _random: Random) -> tuple[Sample, ...]:
         if not sample.choices:
@@ -64,7 +71,7 @@ def _picture_only(_parameter: str, _pool: Pool) -> Condition:
 
 def _shuffled(_parameter: str, _pool: Pool) -> Condition:
     def condition(sample: Sample, random: Random) -> tuple[Sample, ...]:
-        if len(sample.choices) < 2:
+        if len(sample.choices) < 2 or letters_are_options(sample):
             return ()
         # `target` is text, so another order changes nothing else. An order equal to the original is a fair draw and kept.
         return (replace(sample, choices=tuple(random.sample(sample.choices, len(sample.choices)))),)
@@ -99,7 +106,10 @@ picture_only = ConditionCard(
     needs=frozenset({"options", "picture"}),
 )
 shuffled = ConditionCard(
-    "the options in another order, the same in every process", _shuffled, changes=frozenset({"order"}), needs=_OPTIONS
+    "the options in another order, the same in every process; items whose options are letters do not apply",
+    _shuffled,
+    changes=frozenset({"order"}),
+    needs=_OPTIONS,
 )
 open_ended = ConditionCard(
     "the question without its options, answered in free text",

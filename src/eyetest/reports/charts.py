@@ -1,7 +1,7 @@
 """Charts as inline SVG, one small drawing a line, so that labels stay HTML text that wraps, can be searched and is never scaled.
 
-Every x is a percentage of the drawing's width, every y a pixel: a chart is as wide as its place, on paper and on a phone. A
-drawing holds numbers only; names and values stand beside it.
+Places are percentages of the drawing's size, marks have a fixed size: a chart fills its place, on paper and on a phone. A drawing
+holds numbers only; names and values stand beside it.
 """
 
 from __future__ import annotations
@@ -14,9 +14,6 @@ from markupsafe import Markup
 
 from eyetest.reports.facts import named_cells
 from eyetest.stats import Cells
-
-HEIGHT = 24
-"""Of a line, in pixels."""
 
 SHAPES = 4
 """Marks that differ in shape, so that colour is never the only difference."""
@@ -78,24 +75,23 @@ def line(marks: Sequence[Mark], scale: Scale = SHARE, *, dashed: float = math.na
     if not math.isnan(dashed):
         drawn.append(_rule(scale.x(dashed), "chance"))
     drawn += [_mark(mark, scale) for mark in marks if not math.isnan(mark.value)]
-    return _svg("line", HEIGHT, drawn)
+    return _svg("line", "100%", drawn)
 
 
 def _rule(x: float, kind: str) -> str:
-    return f'<line class="{kind}" x1="{x:.2f}%" x2="{x:.2f}%" y1="0" y2="{HEIGHT}"/>'
+    return f'<line class="{kind}" x1="{x:.2f}%" x2="{x:.2f}%" y1="0" y2="100%"/>'
 
 
 def _mark(mark: Mark, scale: Scale) -> str:
-    middle = HEIGHT / 2
     kind = f"m{mark.number % COLOURS}" + (" hollow" if mark.hollow else "")
     drawn = ""
     if not math.isnan(mark.low):
         ends = f'x1="{scale.x(mark.low):.2f}%" x2="{scale.x(mark.high):.2f}%"'
-        drawn = f'<line class="span" {ends} y1="{middle:g}" y2="{middle:g}"/>'
+        drawn = f'<line class="span" {ends} y1="50%" y2="50%"/>'
         drawn += "".join(_arrow(end, scale) for end in (mark.low, mark.high))
     # A nested drawing places a shape of fixed size at a percentage; a transform could not.
     shape = _shape(mark.number // COLOURS + mark.number % SHAPES)
-    placed = f'<svg x="{scale.x(mark.value):.2f}%" y="{middle:g}" overflow="visible">{shape}</svg>'
+    placed = f'<svg x="{scale.x(mark.value):.2f}%" y="50%" overflow="visible">{shape}</svg>'
     return f'<g class="{kind}">{drawn}{placed}</g>'
 
 
@@ -105,7 +101,7 @@ def _arrow(end: float, scale: Scale) -> str:
         return ""
     way = -1 if end < scale.low else 1
     head = f'<path class="dot" d="M{4 * way} 0L{-3 * way} -4L{-3 * way} 4Z"/>'
-    return f'<svg x="{scale.x(end):.2f}%" y="{HEIGHT / 2:g}" overflow="visible">{head}</svg>'
+    return f'<svg x="{scale.x(end):.2f}%" y="50%" overflow="visible">{head}</svg>'
 
 
 def _shape(number: int) -> str:
@@ -132,7 +128,7 @@ def axis(scale: Scale = SHARE, unit: str = " %") -> Markup:
         sign = "+" if tick > 0 and scale.low < 0 else ""
         text = f"{sign}{100 * tick:g}".replace("-", "−") + (unit if place == len(scale.ticks) - 1 else "")
         drawn.append(f'<text x="{scale.x(tick):.2f}%" y="13" text-anchor="middle">{text}</text>')
-    return _svg("axis", 18, drawn)
+    return _svg("axis", "18", drawn)
 
 
 def stacked(cells: Cells) -> Markup:
@@ -145,9 +141,9 @@ def stacked(cells: Cells) -> Markup:
         if share >= LABEL_SHARE:
             drawn.append(f'<text class="on-{kind}" x="{100 * (left + share / 2):.2f}%" y="18">{size:,.0f}</text>')
         left += share
-    return _svg("stacked", 26, drawn)
+    return _svg("stacked", "26", drawn)
 
 
-def _svg(kind: str, height: int, drawn: Iterable[str]) -> Markup:
+def _svg(kind: str, height: str, drawn: Iterable[str]) -> Markup:
     # Only numbers were formatted into it; names are set beside it, escaped by the template.
     return Markup(f'<svg class="{kind}" width="100%" height="{height}" aria-hidden="true">{"".join(drawn)}</svg>')  # noqa: S704

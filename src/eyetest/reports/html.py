@@ -7,15 +7,13 @@ from __future__ import annotations
 
 import base64
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import jinja2
 from markupsafe import Markup
 
-from eyetest.errors import StoreError
 from eyetest.reports import charts, panels, sentences
 from eyetest.reports.cards import OUTCOMES, Asked, Card, Given
 from eyetest.reports.facts import Facts, Knowledge, named_cells
@@ -47,7 +45,7 @@ class Options:
 
 
 @dataclass(frozen=True, slots=True)
-class Said1:
+class AnswerView:
     """The answer in words for one model."""
 
     model: str
@@ -118,7 +116,7 @@ class TaskView:
     number: int
     offensive: bool
     samples: int
-    answers: tuple[Said1, ...]
+    answers: tuple[AnswerView, ...]
     scores: panels.Chart
     metric: str
     differences: panels.Chart
@@ -157,22 +155,6 @@ def page(found: Gathered, options: Options = Options()) -> str:  # noqa: B008 (f
     )
 
 
-def write_page(path: Path, found: Gathered, options: Options = Options()) -> int:  # noqa: B008 (frozen)
-    """Write the page and return its size in bytes. Raises StoreError."""
-    content = page(found, options).encode("utf-8", "replace")
-    write_file(path, content)
-    return len(content)
-
-
-def write_file(path: Path, content: bytes) -> None:
-    """Write one file of a report and the folders above it. Raises StoreError."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content)
-    except OSError as error:
-        raise StoreError(f"{path}: the report cannot be written: {error.strerror or error}. Name another place.") from error
-
-
 def _task(found: Gathered, task: str, place: int, numbers: dict[str, int], options: Options) -> TaskView:
     results, described = found.results, found.manifest["tasks"].get(task, {})
     card = described.get("card", {})
@@ -180,6 +162,7 @@ def _task(found: Gathered, task: str, place: int, numbers: dict[str, int], optio
     pairs = [pair for pair in results.pairs if pair.task == task]
     rule = policy(card, embed_pictures=options.embed_pictures, redact=options.redact)
     facts = [one for one in found.facts if one.task == task]
+    order = _grid_order(found.manifest["spec"].get("conditions", ()))
     return TaskView(
         name=task,
         title=str(card.get("title", "")),
@@ -194,10 +177,19 @@ def _task(found: Gathered, task: str, place: int, numbers: dict[str, int], optio
         knowledge=tuple(_knowledge(one, one.knowledge, numbers) for one in facts if one.knowledge is not None),
         heats=tuple(panels.heat(table, numbers) for table in results.classes if table.task == task),
         slices=panels.slices(rows, numbers),
-        cards=tuple(_card(one, numbers, rule, options.redact) for one in found.cards if one.choice.task == task),
-        prompts=tuple(_question(one, rule, options.redact) for one in found.examples.get(task, ())),
+        cards=tuple(_card(one, numbers, rule, options.redact, order) for one in found.cards if one.choice.task == task),
+        prompts=tuple(_question(one, rule, options.redact) for one in sorted(found.examples.get(task, ()), key=order)),
         sheets={sheet.name: _shown(sheet.of(task)) for sheet in found.sheets},
     )
+
+
+_Order = Callable[[Asked], tuple[int, str, str, str]]
+
+
+def _grid_order(conditions: Sequence[str]) -> _Order:
+    """Sorts what was asked as the run file names the conditions, not as answers arrived."""
+    places = {condition: place for place, condition in enumerate(conditions)}
+    return lambda asked: (places.get(asked.condition, len(places)), asked.condition, asked.prompt, asked.kind)
 
 
 _DULL = ("prompt", "kind", "note", "without", "unread", "score % if failed wrong", "score % if failed right", "unparsed")
@@ -208,12 +200,17 @@ def _shown(sheet: Sheet) -> Sheet:
     return sheet.without(_DULL)
 
 
-def _said(facts: Facts, numbers: dict[str, int], prompts: bool) -> Said1:
+def _said(facts: Facts, numbers: dict[str, int], prompts: bool) -> AnswerView:
     made = sentences.answer(facts)
     parts = tuple((kind, words, count(size)) for kind, words, size in named_cells(facts.cells)) if facts.cells else ()
     model = f"{facts.model} (prompt {facts.prompt})" if prompts else facts.model
     bar = charts.stacked(facts.cells) if facts.cells else None
-    return Said1(model, numbers[facts.model], made.lead, made.details, bar, parts)
+    return AnswerView(model, numbers[facts.model], _unbroken(made.lead), tuple(map(_unbroken, made.details)), bar, parts)
+
+
+def _unbroken(text: str) -> str:
+    """No line ends between a number and its sign or name."""
+    return text.replace(" %", "\u00a0%").replace("n = ", "n\u00a0=\u00a0").replace(" points", "\u00a0points")
 
 
 def _knowledge(facts: Facts, known: Knowledge, numbers: dict[str, int]) -> KnowledgeTable:
@@ -227,8 +224,9 @@ def _knowledge(facts: Facts, known: Knowledge, numbers: dict[str, int]) -> Knowl
     )
 
 
-def _card(card: Card, numbers: dict[str, int], rule: Policy, redact: bool) -> CardView:
-    conditions = tuple(card.asked)
+def _card(card: Card, numbers: dict[str, int], rule: Policy, redact: bool, order: _Order) -> CardView:
+    asked = sorted(card.asked.values(), key=order)
+    conditions = tuple(one.condition for one in asked)
     models = tuple(
         (model, number, tuple(_hidden(card.given.get((model, condition)), redact) for condition in conditions))
         for model, number in numbers.items()
@@ -245,7 +243,7 @@ def _card(card: Card, numbers: dict[str, int], rule: Policy, redact: bool) -> Ca
         picture=drawn(card.picture, rule),
         conditions=conditions,
         models=models,
-        asked=() if redact else tuple(_question(one, rule, redact) for one in card.asked.values()),
+        asked=() if redact else tuple(_question(one, rule, redact) for one in asked),
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from markupsafe import Markup
@@ -133,29 +133,43 @@ SECOND = {
 """Second condition of a difference -> heading."""
 
 
+def _costs(second: str) -> str:
+    words = caption(second)
+    return SECOND.get(second) or (f"What this costs: {words}" if words else f"Beside {second}")
+
+
 def differences(pairs: Sequence[PairRow], numbers: dict[str, int]) -> Chart:
     """Paired differences of one task, `image` minus each other condition."""
     shown = [pair for pair in pairs if pair.estimate.metric != "gap_rate"]
     scale = charts.signed_scale(x for pair in shown for x in (pair.estimate.value, pair.estimate.low, pair.estimate.high))
-    groups = _pair_groups(shown, numbers, scale, lambda second: SECOND.get(second, f"image − {second}"))
+    groups = _pair_groups(shown, numbers, scale, _costs)
     return _chart(groups, scale, "no difference", " points")
+
+
+GAPS = {
+    "no_image": "The picture taken away",
+    "told_blind": "The picture taken away, and told so",
+    "blank": "The picture greyed out",
+}
+"""Condition without the picture -> heading of its gap rates."""
 
 
 def gap_rates(pairs: Sequence[PairRow], numbers: dict[str, int]) -> Chart:
     """Gap rates of one task."""
     shown = [pair for pair in pairs if pair.estimate.metric == "gap_rate"]
     scale = charts.gap_scale(pair.estimate.low for pair in shown)
-    groups = _pair_groups(shown, numbers, scale, lambda second: f"without the picture: {caption(second) or second}")
+    groups = _pair_groups(shown, numbers, scale, lambda second: GAPS.get(second, second))
     return _chart(groups, scale, "nothing goes with the picture")
 
 
-def _pair_groups(pairs: Iterable[PairRow], numbers: dict[str, int], scale: Scale, heading: object) -> Iterator[LineGroup]:
+def _pair_groups(
+    pairs: Iterable[PairRow], numbers: dict[str, int], scale: Scale, heading: Callable[[str], str]
+) -> Iterator[LineGroup]:
     groups: dict[tuple[str, str], list[PairRow]] = {}
     rows = list(pairs)
     prompts = len({row.prompt for row in rows}) > 1
     for row in rows:
         groups.setdefault((row.second, row.prompt if prompts else ""), []).append(row)
-    assert callable(heading)
     for (second, prompt), of_group in groups.items():
         named = f"image − {second}" + (f", prompt {prompt}" if prompt else "")
         yield LineGroup(heading(second), named, tuple(_line(row, numbers, scale, 0.0) for row in of_group))

@@ -36,7 +36,7 @@ def policy(card: Mapping[str, Any], *, embed_pictures: bool, redact: bool) -> Po
         return Policy(False, "left out (--redact)")
     if embed_pictures or card.get("redistributable") is True:
         return Policy(True, "")
-    return Policy(False, "not embedded: the dataset's card does not allow passing its pictures on (--embed-pictures overrides)")
+    return Policy(False, "picture not embedded: its dataset does not state that it may be passed on (see --embed-pictures)")
 
 
 @dataclass(frozen=True, slots=True)

@@ -81,6 +81,8 @@ def lead(facts: Facts) -> str:
 
 def _beside_blind(facts: Facts, dark: Estimate, score: str, guess: str) -> str:
     """The lead of a model that is not shown to be a guesser."""
+    if facts.with_picture is not None and not facts.with_picture.value and not dark.value:
+        return f"is right on no {facts.unit}, with the picture or without it{guess}"
     blind, place = percent(dark.value), beside_chance(dark, facts.chance)
     match effect(facts.difference):
         case "up" if place == "above":

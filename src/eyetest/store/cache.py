@@ -51,8 +51,9 @@ class Cache:
             try:
                 self._database.execute("PRAGMA journal_mode=WAL")
                 break
-            except sqlite3.OperationalError:  # SQLite does not wait where two processes create the file at once
-                if time.monotonic() > give_up:
+            except sqlite3.OperationalError as error:
+                # SQLite does not wait by itself where two processes create the file at once.
+                if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > give_up:
                     raise
                 time.sleep(0.01)
         self._database.execute("PRAGMA synchronous=NORMAL")
