@@ -13,8 +13,8 @@ from eyetest.types import Sample
 CITIES = Sample("s", "Which city is it?", ("Paris",), choices=("London", "Paris", "Rome", "Madrid"))
 OPEN = Sample("s", "Which city is it?", ("Paris", "City of Light"), kind="text")
 PARAGRAPH = (
-    "The picture shows a wide river with stone bridges and, behind the roofs, an iron tower. London also has a river and bridges, "
-    "but its towers are of stone or glass. Rome and Madrid have no iron tower of this kind. The lattice, the four feet and the "
+    "The picture shows a wide river with stone bridges and, behind the roofs, an iron tower. London has a river and bridges "
+    "too, but towers of stone. Rome and Madrid have no iron tower of this kind. The lattice, the four feet and the "
     "platforms are those of the Eiffel Tower, and the long row of trees is that of the Champ de Mars. The answer is B."
 )
 COMPLETIONS = {

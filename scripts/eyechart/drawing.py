@@ -63,7 +63,7 @@ def one_word(random: Random, word: str) -> Image.Image:
     """A word in dark letters, anywhere on the picture."""
     picture, draw = _paper(random)
     font = ImageFont.load_default(size=random.randint(34, 38) * FINE)
-    left, top, right, bottom = draw.textbbox((0, 0), word, font=font)
+    left, top, right, bottom = map(round, draw.textbbox((0, 0), word, font=font))
     edge = 2 * FINE
     x = random.randint(edge, max(edge, SIDE * FINE - edge - (right - left))) - left
     y = random.randint(edge, max(edge, SIDE * FINE - edge - (bottom - top))) - top

@@ -47,7 +47,7 @@ def shapes(split: str, single: int, several: int) -> Iterator[Line]:
         if number < single:
             facts["position"] = random.choice(POSITIONS)
             picture = one_shape(random, **facts)
-            asked = ("colour", "shape", "position")
+            asked: tuple[str, ...] = ("colour", "shape", "position")
         else:
             count = random.randint(1, len(NUMBERS))
             facts["count"] = NUMBERS[count - 1]
@@ -104,29 +104,24 @@ def _about(country: Country, asks: str, kind: str, every: tuple[Country, ...]) -
 def passages() -> Iterator[Line]:
     """Our own sentences about every country: three short passages each, to be found by retrieval."""
     for country in countries():
-        name, facts = country.in_sentence, country.facts
+        name, (capital, continent, currency) = country.in_sentence, (country.facts[fact] for fact in FACTS)
         start = name[0].upper() + name[1:]
         random = Random(country.code)
-        texts = (
-            random.choice(
-                (
-                    f"{start} is a country in {facts['continent']}. Its capital is {facts['capital']}.",
-                    f"{facts['capital']} is the capital of {name}, a country in {facts['continent']}.",
-                )
+        variants = (
+            (
+                f"{start} is a country in {continent}. Its capital is {capital}.",
+                f"{capital} is the capital of {name}, a country in {continent}.",
             ),
-            random.choice(
-                (
-                    f"The currency of {name} is the {facts['currency']}. Prices in {facts['capital']} are given in it.",
-                    f"In {name} people pay with the {facts['currency']}. It is the official currency of the country.",
-                )
+            (
+                f"The currency of {name} is the {currency}. Prices in {capital} are given in it.",
+                f"In {name} people pay with the {currency}. It is the official currency of the country.",
             ),
-            random.choice(
-                (
-                    f"The government of {name} has its seat in {facts['capital']}. The national flag is flown there.",
-                    f"Travellers to {name} often begin in {facts['capital']}. They need to change money into the local {facts['currency']}.",
-                )
+            (
+                f"The government of {name} has its seat in {capital}. The national flag is flown there.",
+                f"Travellers to {name} often begin in {capital}. They change their money into the local {currency}.",
             ),
         )
+        texts = [random.choice(pair) for pair in variants]
         for number, sentence in enumerate(texts, 1):
             yield {"id": f"{country.slug}-{number}", "title": country.name, "text": sentence}
 

@@ -40,7 +40,6 @@ KNOWLEDGE_QUESTIONS = {
     "continent": "On which continent is {country}?",
     "currency": "What is the currency of {country}?",
 }
-READING_QUESTION = "Which option is {text}?"
 FACTS = tuple(PICTURE_QUESTIONS)
 
 TOO_CLOSE = {"krona": "krone", "krone": "krona", "riyal": "rial", "rial": "riyal"}
@@ -107,11 +106,6 @@ def choice(random: Random, question: str, right: str, others: list[str] | tuple[
 def text(question: str, right: str, aliases: tuple[str, ...] = ()) -> dict[str, Any]:
     """A question for a short answer."""
     return {"question": question, "kind": "text", "target": [right, *aliases]}
-
-
-def reading_question(random: Random, right: str, others: list[str]) -> dict[str, Any]:
-    """Which option a text is: a lesson in reading options, needing neither picture nor knowledge."""
-    return choice(random, READING_QUESTION.format(text=right), right, others)
 
 
 def shape_question(random: Random, asks: str, right: str, kind: str = "choice") -> dict[str, Any]:

@@ -13,7 +13,7 @@ from made import ERROR, UNPARSED, UNSCORED, columns, one_way
 import eyetest
 from eyetest import stats
 from eyetest.metrics.columns import Columns
-from eyetest.metrics.dependence import gap_rate, paired_difference
+from eyetest.metrics.dependence import gap_rate, knowledge_table, paired_difference
 from eyetest.types import Estimate
 
 CASES = json.loads((Path(__file__).parents[1] / "fixtures" / "metric_cases.json").read_text())["cases"]
@@ -179,6 +179,63 @@ def test_few_requests_withhold_interval_and_test() -> None:
     assert made.estimate.note == "interval withheld: only 9 distinct requests"
     assert math.isnan(made.p)
     assert made.test == "none"
+
+
+# --- what was known ----------------------------------------------------------------------------------------------------
+
+
+def test_knowledge_table_holds_the_four_conditionals_with_wilsons_intervals() -> None:
+    made = knowledge_table(*table(60, 20, 15, 25), seed=4)
+    assert made.cells == (60, 20, 15, 25)
+    for found, k, n in ((made.sur, 60, 80), (made.ner, 25, 40), (made.p_vq_given_k, 60, 75), (made.p_not_vq_given_not_k, 25, 45)):
+        assert (found.value, found.n, found.n_distinct) == (k / n, n, n)
+        assert ends(found) == stats.wilson(k, n)
+    assert made.ner.signature == f"ner|unparsed=wrong|interval=wilson95|seed=4|v{eyetest.__version__}"
+    assert [made.sur.value, made.p_vq_given_k.value] == list(stats.sur_ner(60, 20, 15, 25))[::2]
+
+
+def test_a_share_without_cases_says_so_and_one_of_few_cases_has_no_interval() -> None:
+    made = knowledge_table(*table(30, 9, 0, 0), seed=0)
+    assert made.sur.value == pytest.approx(30 / 39)
+    assert math.isnan(made.ner.value)
+    assert made.ner.note == "undefined: no wrong answer with the picture"
+    assert (made.p_not_vq_given_not_k.value, made.p_not_vq_given_not_k.n) == (0.0, 9)
+    assert made.p_not_vq_given_not_k.note == "interval withheld: only 9 distinct requests"
+    none = knowledge_table(columns([1.0], sample=[0]), columns([1.0], sample=[1]), seed=0)
+    assert none.p_vq_given_k.note == "undefined: no right answer to a knowledge question; 2 answers without a partner"
+
+
+def test_shares_respect_clusters_and_questions_that_cross() -> None:
+    rng = np.random.default_rng(3)
+    seen, known = (rng.random((2, 600)) < 0.7).astype(float)
+    cluster, request = rng.integers(0, 100, 600), rng.integers(0, 40, 600)
+    made = knowledge_table(columns(seen, cluster=cluster), columns(known, cluster=cluster, request=request), seed=0).sur
+    chosen = seen == 1
+    factors = stats.crossed(stats.groups(cluster[chosen]), stats.groups(request[chosen]))
+    assert ends(made) == stats.factor_wilson(known[chosen], factors)
+    assert (made.n_distinct, "|interval=twoway_wilson95|" in made.signature) == (40, True)
+
+
+def test_partial_credit_weighs_the_cases() -> None:
+    import statsmodels.api as sm
+
+    rng = np.random.default_rng(5)
+    seen, known = rng.choice([0.0, 0.5, 1.0], 80), rng.random(80)
+    made = knowledge_table(columns(seen), columns(known), seed=0).sur
+    assert made.value == pytest.approx(seen @ known / seen.sum())
+    assert "|interval=t95|" in made.signature
+    some = seen > 0
+    fit = sm.WLS(known[some], np.ones(some.sum()), weights=seen[some]).fit(cov_type="HC1")
+    half = stats.t_quantile(0.95, some.sum() - 1) * fit.bse[0]
+    assert ends(made) == pytest.approx((made.value - half, made.value + half))
+
+
+def test_knowledge_table_counts_what_it_leaves_out() -> None:
+    shown = columns(np.ones(40), status=[ERROR] * 2 + [UNPARSED] + [0] * 37)
+    made = knowledge_table(shown, columns(np.ones(38)), seed=0)
+    assert (made.sur.n, made.sur.n_failed, made.sur.n_unparsed) == (35, 2, 0)
+    assert (made.ner.n, made.ner.n_failed, made.ner.n_unparsed) == (1, 2, 1)
+    assert made.sur.note == "2 answers without a partner"
 
 
 # --- coverage ----------------------------------------------------------------------------------------------------------

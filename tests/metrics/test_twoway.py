@@ -157,7 +157,7 @@ def coverage(times: int, seed: int, resamples: int) -> tuple[float, ...]:
 
 
 def test_crossed_effects_are_covered() -> None:
-    accuracy, f1, difference = coverage(150, seed=0, resamples=200)
+    accuracy, f1, difference = coverage(200, seed=0, resamples=200)
     assert 0.92 <= accuracy <= 0.985
     assert 0.92 <= f1 <= 0.985
     assert 0.92 <= difference <= 0.985

@@ -66,7 +66,7 @@ class Pool:
             # Whoever has the same picture has the same partner, and all in between have been passed.
             steps += self._steps.get(place, 1) if theirs == own else 1
         if start is not None and own is not None:
-            self._steps[start] = steps if found else around
+            self._steps[start] = steps
         return found
 
 

@@ -17,10 +17,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Self
 
-import orjson
-
 from eyetest.errors import StoreError
-from eyetest.store import Journal, encode_prediction, full, to_json, write_whole
+from eyetest.store import Journal, encode_prediction, from_json, full, to_json, write_whole
 from eyetest.types import Prediction
 
 MANIFEST, JOURNAL, PREDICTIONS, RESULTS, LOCK = "run.json", "journal.txt", "predictions.jsonl", "results.json", "lock"
@@ -56,7 +54,7 @@ class RunDirectory:
     def check(self, spec: Mapping[str, Any]) -> None:
         """Raise StoreError when the directory holds a run of another specification."""
         there = self.manifest()
-        wanted = orjson.loads(to_json(spec))
+        wanted = from_json(to_json(spec))
         if there is not None and there["spec"] != wanted:
             raise StoreError(
                 f"Run directory {self.path} holds another run: {_difference(there['spec'], wanted)}. "
@@ -144,7 +142,7 @@ def _shown(value: Any) -> str:
 def read_manifest(path: Path) -> dict[str, Any]:
     """The manifest of a run directory. Raises StoreError when there is none or it is broken."""
     try:
-        manifest: dict[str, Any] = orjson.loads((path / MANIFEST).read_bytes())
+        manifest: dict[str, Any] = from_json((path / MANIFEST).read_bytes())
     except OSError as error:
         raise StoreError(f"{path}: not a run directory ({MANIFEST}: {error.strerror}). Name the --out folder of a run.") from None
     except ValueError as error:
@@ -164,7 +162,7 @@ _RESTORE = "Restore it, or run again with another --out: what was answered comes
 def read_counts(path: Path) -> dict[str, Any]:
     """What the run counted (asked, shared, inapplicable, ...), from its results; empty where they are gone."""
     try:
-        counts = orjson.loads((path / RESULTS).read_bytes())["counts"]
+        counts = from_json((path / RESULTS).read_bytes())["counts"]
     except (OSError, ValueError, LookupError, TypeError):
         return {}
     return counts if isinstance(counts, dict) else {}

@@ -13,7 +13,7 @@ from eyetest.metrics.classification import (
     per_class,
 )
 from eyetest.metrics.columns import STATUSES, Columns, Counts, Metric, Pairs, Policy, Status, pair
-from eyetest.metrics.dependence import Difference, gap_rate, paired_difference
+from eyetest.metrics.dependence import Difference, KnowledgeTable, gap_rate, knowledge_table, paired_difference
 from eyetest.metrics.estimate import bounds, estimate
 
 __all__ = [
@@ -24,6 +24,7 @@ __all__ = [
     "Columns",
     "Counts",
     "Difference",
+    "KnowledgeTable",
     "MacroF1",
     "MacroPrecision",
     "MacroRecall",
@@ -37,6 +38,7 @@ __all__ = [
     "confusion",
     "estimate",
     "gap_rate",
+    "knowledge_table",
     "pair",
     "paired_difference",
     "per_class",

@@ -183,6 +183,8 @@ class Pairs:
 
     sample: NDArray[np.int32]
     """(n,) number of the sample."""
+    repeat: NDArray[np.int16]
+    """(n,) number of the repeat."""
     first: NDArray[np.float64]
     """(n,) credit under the first, mean over variants."""
     second: NDArray[np.float64]
@@ -208,7 +210,7 @@ _REPEATS = 1 << 16
 """More than any repeat number (int16): makes one key of sample and repeat."""
 
 
-def _keys(columns: Columns) -> NDArray[np.int64]:
+def _keys(columns: Columns | Pairs) -> NDArray[np.int64]:
     return columns.sample.astype(np.int64) * _REPEATS + columns.repeat
 
 
@@ -224,6 +226,7 @@ def pair(first: Columns, second: Columns, policy: Policy = "as_wrong") -> Pairs:
     sides = [side.take(np.isin(_keys(side), keys)) for side in sides]
     return Pairs(
         sample=(keys // _REPEATS).astype(np.int32),
+        repeat=(keys % _REPEATS).astype(np.int16),
         first=_mean_by_key(sides[0], keys),
         second=_mean_by_key(sides[1], keys),
         factors=_joint_factors(*sides),
@@ -233,6 +236,11 @@ def pair(first: Columns, second: Columns, policy: Policy = "as_wrong") -> Pairs:
         n_failed=len(asked) - len(keys),
         n_single=len(keys_first) + len(keys_second) - 2 * len(asked),
     )
+
+
+def among(columns: Columns, pairs: Pairs, rows: NDArray[np.bool_]) -> Columns:
+    """The answers in `columns` that belong to the pairs selected by `rows`, a mask (n,) over `pairs`."""
+    return columns.take(np.isin(_keys(columns), _keys(pairs)[rows]))
 
 
 def _mean_by_key(columns: Columns, keys: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
-from eyetest.metrics.columns import Columns, Pairs, Policy, pair
-from eyetest.metrics.estimate import joined, signature, unscored, withheld
+from eyetest.metrics.columns import Columns, Pairs, Policy, among, pair
+from eyetest.metrics.estimate import joined, mean_interval, signature, unscored, withheld
 from eyetest.stats import (
     WITHHELD,
     Cells,
@@ -23,6 +24,7 @@ from eyetest.stats import (
     mcnemar_exact,
     newcombe,
     paired_cells,
+    sur_ner,
     t_quantile,
     t_tail,
 )
@@ -137,6 +139,62 @@ def _difference_test(pairs: Pairs, cells: Cells) -> tuple[float, str]:
         # Every group differs by the same: t is infinite, so the exact sign test over groups stands in.
         return (1.0 if difference.mean() == 0 else 2.0 ** (1 - factors.count)), name
     return t_tail(abs(float(difference.mean())) / se, factors.degrees_of_freedom), name
+
+
+@dataclass(frozen=True, slots=True)
+class KnowledgeTable:
+    """How answering the visual question (VQ) and knowing its fact (K) go together; each share with its interval."""
+
+    cells: Cells
+    """The paired table: visual question, then knowledge question."""
+    sur: Estimate
+    """Sufficiency Ratio as printed (arXiv 2410.12329, eq. 4): P(K right | VQ right)."""
+    ner: Estimate
+    """Necessity Ratio as printed (eq. 5): P(K wrong | VQ wrong)."""
+    p_vq_given_k: Estimate
+    """P(VQ right | K right)."""
+    p_not_vq_given_not_k: Estimate
+    """P(VQ wrong | K wrong): what the paper's text describes as necessity."""
+
+
+def knowledge_table(
+    with_picture: Columns, knowledge: Columns, *, level: float = 0.95, seed: int, policy: Policy = "as_wrong"
+) -> KnowledgeTable:
+    """The V x K table of the samples asked with the picture and as pure knowledge, paired on (sample, repeat).
+
+    A share is a proportion of the pairs that its condition selects, with their number taken as given: Wilson, clustered
+    or two-way where these pairs go together. Partial credit weighs the pairs: Student's t on the linearised ratio. A share
+    without cases is nan and its note says so. seed: for the signature; nothing is drawn.
+    """
+    pairs = pair(with_picture, knowledge, policy)
+    cells, seen, known = paired_cells(pairs.first, pairs.second), pairs.first, pairs.second
+    shares = {
+        "sur": (known, seen, "no right answer with the picture"),
+        "ner": (1 - known, 1 - seen, "no wrong answer with the picture"),
+        "p_vq_given_k": (seen, known, "no right answer to a knowledge question"),
+        "p_not_vq_given_not_k": (1 - seen, 1 - known, "no wrong answer to a knowledge question"),
+    }
+    made = {}
+    for (name, (event, given, none)), value in zip(shares.items(), sur_ner(*cells), strict=True):
+        part = _selected(pairs, given > 0, with_picture, knowledge, policy)
+        note = withheld(part.n_distinct, part.factors.count) if len(part) else f"undefined: {none}"
+        weighed = _weighed(event[given > 0], given[given > 0], value)
+        interval, method = (WITHHELD, "none") if note else mean_interval(weighed, part.factors, level)
+        made[name] = _estimate(name, value, interval, method, note, part, (with_picture, knowledge), policy, seed)
+    return KnowledgeTable(cells, **made)
+
+
+def _selected(pairs: Pairs, rows: NDArray[np.bool_], first: Columns, second: Columns, policy: Policy) -> Pairs:
+    """The pairs that a mask (n,) selects; what was left out of all pairs is still counted."""
+    part = pair(among(first, pairs, rows), among(second, pairs, rows), policy)
+    return replace(part, n_failed=pairs.n_failed, n_single=pairs.n_single)
+
+
+def _weighed(event: NDArray[np.float64], weight: NDArray[np.float64], ratio: float) -> NDArray[np.float64]:
+    """Values whose mean is `ratio` = sum of weight * event / sum of weight, and whose standard error is its own: (n,)."""
+    if (weight == 1).all():
+        return event
+    return np.asarray(ratio + weight * (event - ratio) / weight.mean(), np.float64)
 
 
 def _binary(pairs: Pairs) -> bool:

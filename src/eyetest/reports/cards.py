@@ -212,9 +212,8 @@ def _keep(card: Card, prediction: Prediction) -> None:
 def given_of(prediction: Prediction) -> Given:
     """One answer, cut and cleaned."""
     response, score = prediction.response, prediction.score
-    status = response.status if response.status in ("error", "bad_image", "blocked") else score.status
-    verdict = status
-    if status == "scored":
+    verdict: str = response.status if response.status in ("error", "bad_image", "blocked") else score.status
+    if verdict == "scored":
         verdict = "right" if score.value >= 1 else "wrong" if score.value <= 0 else "partly"
     rule = clean(score.rule, NAME_LENGTH)
     if response.error:

@@ -45,7 +45,7 @@ SHARE = Scale(0.0, 1.0, (0.0, 0.25, 0.5, 0.75, 1.0))
 def signed_scale(values: Iterable[float]) -> Scale:
     """Symmetric about 0 and wide enough for `values`, in steps a reader can count; never beyond -1 to 1."""
     largest = max((abs(value) for value in values if math.isfinite(value)), default=0.0)
-    end = next((end for end in (0.1, 0.25, 0.5) if largest <= end), 1.0)
+    end = next((end for end in (0.1, 0.2, 0.4, 0.6) if largest <= end), 1.0)
     return Scale(-end, end, (-end, -end / 2, 0.0, end / 2, end))
 
 

@@ -19,7 +19,7 @@ from eyetest.reports.untrusted import NAME_LENGTH, clean
 __all__ = ["Gathered", "Options", "gather", "in_words", "write_csv", "write_latex", "write_page"]
 
 
-def write_page(path: Path, found: Gathered, options: Options = Options()) -> Path:  # noqa: B008 (frozen)
+def write_page(path: Path, found: Gathered, options: Options = html.PLAIN) -> Path:
     """Write the page; returns `path`. Raises StoreError."""
     return _write(path, html.page(found, options))
 

@@ -119,9 +119,7 @@ def blind_of(conditions: Sequence[str] | dict[str, Columns]) -> str:
 def _facts(group: Group, conditions: dict[str, Columns], pairs: Sequence[PairRow], seed: int) -> Facts:
     image, blind = conditions.get("image"), blind_of(conditions)
     dark = conditions.get(blind)
-    compared = {
-        (row.second, row.estimate.metric): row.estimate for row in pairs if (row.task, row.model, row.prompt) == group
-    }
+    compared = {(row.second, row.estimate.metric): row.estimate for row in pairs if (row.task, row.model, row.prompt) == group}
     shown = [columns for columns in (image, dark) if columns is not None]
     both = pair(image, dark) if image is not None and dark is not None else None
     sizes = [len(np.unique(columns.sample)) < len(columns) for columns in shown]

@@ -9,11 +9,11 @@ import base64
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import jinja2
 from markupsafe import Markup
 
+from eyetest.evaluation.summary import PairRow, Row
 from eyetest.reports import charts, panels, sentences
 from eyetest.reports.cards import OUTCOMES, Asked, Card, Given
 from eyetest.reports.facts import Facts, Knowledge, named_cells
@@ -42,6 +42,10 @@ class Options:
     """Show pictures whatever the dataset's card says."""
     redact: bool = False
     """No text and no picture of any sample."""
+
+
+PLAIN = Options()
+"""Pictures where the card allows them, all texts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,9 +131,11 @@ class TaskView:
     cards: tuple[CardView, ...]
     prompts: tuple[Question, ...]
     sheets: dict[str, Sheet]
+    troubled: Sheet
+    """Cells with an answer that was unreadable, refused or failed."""
 
 
-def page(found: Gathered, options: Options = Options()) -> str:  # noqa: B008 (frozen)
+def page(found: Gathered, options: Options = PLAIN) -> str:
     """The whole page."""
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("eyetest.reports"),
@@ -142,7 +148,7 @@ def page(found: Gathered, options: Options = Options()) -> str:  # noqa: B008 (f
     environment.filters |= {"name": name, "said": said, "written": written, "caption": panels.caption, "swatch": charts.swatch}
     numbers = panels.number_of(found.models)
     tasks = [_task(found, task, place, numbers, options) for place, task in enumerate(found.tasks)]
-    return environment.get_template("report.html.jinja").render(
+    text = environment.get_template("report.html.jinja").render(
         found=found,
         tasks=tasks,
         numbers=numbers,
@@ -152,7 +158,9 @@ def page(found: Gathered, options: Options = Options()) -> str:  # noqa: B008 (f
         downloads=list(_downloads(found.sheets)),
         notes=list(_notes(found)),
         most_rows=MOST_ROWS,
+        bars=any(one.cells for one in found.facts),
     )
+    return text.lstrip()  # macros leave their line ends
 
 
 def _task(found: Gathered, task: str, place: int, numbers: dict[str, int], options: Options) -> TaskView:
@@ -175,12 +183,19 @@ def _task(found: Gathered, task: str, place: int, numbers: dict[str, int], optio
         differences=panels.differences(pairs, numbers),
         gaps=panels.gap_rates(pairs, numbers),
         knowledge=tuple(_knowledge(one, one.knowledge, numbers) for one in facts if one.knowledge is not None),
-        heats=tuple(panels.heat(table, numbers) for table in results.classes if table.task == task),
+        heats=panels.heats([table for table in results.classes if table.task == task], numbers),
         slices=panels.slices(rows, numbers),
         cards=tuple(_card(one, numbers, rule, options.redact, order) for one in found.cards if one.choice.task == task),
         prompts=tuple(_question(one, rule, options.redact) for one in sorted(found.examples.get(task, ()), key=order)),
         sheets={sheet.name: _shown(sheet.of(task)) for sheet in found.sheets},
+        troubled=_shown(_troubled(next(sheet for sheet in found.sheets if sheet.name == "failures").of(task))),
     )
+
+
+def _troubled(failures: Sheet) -> Sheet:
+    places = [failures.columns.index(column) for column in ("unparsed", "refused", "failed")]
+    rows = tuple(row for row in failures.rows if any(row[place] for place in places))
+    return Sheet(failures.name, failures.title, failures.columns, rows)
 
 
 _Order = Callable[[Asked], tuple[int, str, str, str]]
@@ -192,7 +207,7 @@ def _grid_order(conditions: Sequence[str]) -> _Order:
     return lambda asked: (places.get(asked.condition, len(places)), asked.condition, asked.prompt, asked.kind)
 
 
-_DULL = ("prompt", "kind", "note", "without", "unread", "score % if failed wrong", "score % if failed right", "unparsed")
+_DULL = ("prompt", "kind", "note", "without", "unread", "score % if failed wrong", "score % if failed right")
 
 
 def _shown(sheet: Sheet) -> Sheet:
@@ -219,9 +234,7 @@ def _knowledge(facts: Facts, known: Knowledge, numbers: dict[str, int]) -> Knowl
     for words, paper, get in RATIOS:
         ratio = get(known)
         ratios.append((words, paper, rate(ratio.value, ratio.low, ratio.high), count(ratio.n)))
-    return KnowledgeTable(
-        facts.model, numbers[facts.model], known.n, (both, only_seen, only_known, neither), tuple(ratios)
-    )
+    return KnowledgeTable(facts.model, numbers[facts.model], known.n, (both, only_seen, only_known, neither), tuple(ratios))
 
 
 def _card(card: Card, numbers: dict[str, int], rule: Policy, redact: bool, order: _Order) -> CardView:
@@ -281,7 +294,8 @@ def _notes(found: Gathered) -> Iterator[tuple[str, str]]:
     """Why numbers are undefined or withheld: (note, where)."""
     places: Counter[str] = Counter()
     first: dict[str, str] = {}
-    items: list[tuple[str, Any]] = [(f"{row.task}, {row.model}, {row.condition}", row) for row in found.results.rows if not row.by]
+    whole = [row for row in found.results.rows if not row.by]
+    items: list[tuple[str, Row | PairRow]] = [(f"{row.task}, {row.model}, {row.condition}", row) for row in whole]
     items += [(f"{pair.task}, {pair.model}, {pair.first} − {pair.second}", pair) for pair in found.results.pairs]
     for where, row in items:
         note = row.estimate.note

@@ -22,6 +22,8 @@ MOST_LABELS = 25
 
 MOST_CONFUSIONS = 20
 
+WITHHELD = "[withheld]"
+
 CAPTIONS = {
     "image": "the question with its own picture",
     "no_image": "the question without the picture",
@@ -75,6 +77,8 @@ class Chart:
     """What the dashed line is; empty where there is none."""
     left_out: int = 0
     """Groups that did not fit."""
+    withheld: bool = False
+    """A value stands without its interval."""
 
 
 def number_of(models: Sequence[str]) -> dict[str, int]:
@@ -85,13 +89,14 @@ def number_of(models: Sequence[str]) -> dict[str, int]:
 def _line(row: Row | PairRow, numbers: dict[str, int], scale: Scale, dashed: float) -> Line:
     made, number = row.estimate, numbers[row.model]
     drawing = charts.line([Mark(made.value, made.low, made.high, number)], scale, dashed=dashed)
-    shown = span(made.low, made.high) or ("[withheld]" if math.isfinite(made.value) else "")
+    shown = span(made.low, made.high) or (WITHHELD if math.isfinite(made.value) else "")
     return Line(row.model, number, drawing, hundredths(made.value), shown, made.n, made.note)
 
 
 def _chart(groups: Iterable[LineGroup], scale: Scale, dashed: str, unit: str = " %") -> Chart:
     made = tuple(groups)
-    return Chart(made[:MOST_GROUPS], charts.axis(scale, unit), dashed, max(0, len(made) - MOST_GROUPS))
+    withheld = any(line.interval == WITHHELD for group in made for line in group.lines)
+    return Chart(made[:MOST_GROUPS], charts.axis(scale, unit), dashed, max(0, len(made) - MOST_GROUPS), withheld)
 
 
 def _dashed(rows: Iterable[Row]) -> str:
@@ -221,6 +226,11 @@ class Heat:
     """(label, precision, recall, F1, support, answered)."""
 
 
+def heats(tables: Sequence[ClassTable], numbers: dict[str, int]) -> tuple[Heat, ...]:
+    """The confusion matrices of one task; with many labels those of `image` only."""
+    return tuple(heat(table, numbers) for table in tables if len(table.labels) <= MOST_LABELS or table.condition == "image")
+
+
 def heat(table: ClassTable, numbers: dict[str, int]) -> Heat:
     """One cell's confusion matrix."""
     drawn = len(table.labels) <= MOST_LABELS
@@ -231,8 +241,7 @@ def heat(table: ClassTable, numbers: dict[str, int]) -> Heat:
         if count and other != place
     ]
     classes = tuple(
-        (row["label"], hundredths(row["precision"]), hundredths(row["recall"]), hundredths(row["f1"]))
-        + (row["support"], row["predicted"])
+        (row["label"], *(hundredths(row[name]) for name in ("precision", "recall", "f1")), row["support"], row["predicted"])
         for row in table.rows
     )
     return Heat(

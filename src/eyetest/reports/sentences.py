@@ -52,7 +52,7 @@ def effect(difference: Estimate | None) -> Effect:
     """What a paired difference shows."""
     if difference is None or math.isnan(difference.low):
         return "unknown"
-    if -NEGLIGIBLE <= difference.low and difference.high <= NEGLIGIBLE:
+    if difference.low >= -NEGLIGIBLE and difference.high <= NEGLIGIBLE:
         return "negligible"
     if difference.low > 0:
         return "up"
@@ -156,7 +156,9 @@ def _change(made: Estimate | None, what: str, minus: str) -> str:
             signed = ("+" if made.value > 0 else "") + hundredths(made.value)
             return f"{what}: no difference can be told at this n ({minus}: {signed} points, {shown})."
         case _:
-            return f"{what}: {minus} {hundredths(made.value)} points, too few independent answers for an interval, n = {made.n:,}."
+            return (
+                f"{what}: {minus} {hundredths(made.value)} points, too few independent answers for an interval, n = {made.n:,}."
+            )
 
 
 def knowledge(facts: Facts) -> str:

@@ -89,11 +89,11 @@ def sheets_of(results: Results, facts: Sequence[Facts]) -> tuple[Sheet, ...]:
     return tuple(sheet for sheet in made if sheet.rows)
 
 
-_CELL = ("task", "prompt", "kind", "model", "condition")
+_CELL = ("task", "prompt", "model", "condition", "kind")
 
 
 def _cell(row: Row) -> tuple[Value, ...]:
-    return row.task, row.prompt, row.kind, row.model, row.condition
+    return row.task, row.prompt, row.model, row.condition, row.kind
 
 
 def _span(row: Row | PairRow) -> Span:
@@ -174,8 +174,19 @@ def _failures(rows: Sequence[Row]) -> Sheet:
 def _pairs(pairs: Sequence[PairRow]) -> Sheet:
     columns = ("task", "prompt", "model", "first", "second", "first − second, points", "p", "p (Holm)", "test", "n", "note")
     made = tuple(
-        (pair.task, pair.prompt, pair.model, pair.first, pair.second, _span(pair), P(pair.p), P(pair.p_holm), pair.test)
-        + (pair.estimate.n, pair.estimate.note)
+        (
+            pair.task,
+            pair.prompt,
+            pair.model,
+            pair.first,
+            pair.second,
+            _span(pair),
+            P(pair.p),
+            P(pair.p_holm),
+            pair.test,
+            pair.estimate.n,
+            pair.estimate.note,
+        )
         for pair in pairs
         if pair.estimate.metric != "gap_rate"
     )
@@ -193,17 +204,17 @@ def _gaps(pairs: Sequence[PairRow]) -> Sheet:
 
 
 RATIOS: tuple[tuple[str, str, Callable[[Any], Ratio]], ...] = (
-    ("known if right with the picture (SuR)", "sufficiency ratio, SuR", lambda known: known.sufficiency),
-    ("not known if wrong with the picture (NeR)", "necessity ratio, NeR", lambda known: known.necessity),
+    ("known if right with the picture", "SuR", lambda known: known.sufficiency),
+    ("not known if wrong with the picture", "NeR", lambda known: known.necessity),
     ("right with the picture if known", "", lambda known: known.right_if_known),
     ("wrong with the picture if not known", "", lambda known: known.wrong_if_unknown),
 )
-"""Plain name, the paper's name, where it is."""
+"""Plain name, the second paper's name (arXiv 2410.12329, eqs. 4 and 5) and where the ratio is."""
 
 
 def _knowledge(facts: Sequence[Facts]) -> Sheet:
     columns = ("task", "prompt", "model", "n", "both right", "only with picture", "only knowledge", "neither")
-    columns += tuple(column for name, _, _ in RATIOS for column in (f"{name} %", "of"))
+    ratio_columns = tuple(column for name, paper, _ in RATIOS for column in (f"{paper or name} %", f"{paper or name} of"))
     rows: list[tuple[Value, ...]] = []
     for one in facts:
         known = one.knowledge
@@ -211,15 +222,23 @@ def _knowledge(facts: Sequence[Facts]) -> Sheet:
             ratios = [get(known) for _, _, get in RATIOS]
             spans = [value for ratio in ratios for value in (Span(ratio.value, ratio.low, ratio.high), ratio.n)]
             rows.append((one.task, one.prompt, one.model, known.n, *known.cells, *spans))
-    return Sheet("knowledge", "The question with its picture beside the same fact as pure knowledge", columns, tuple(rows))
+    title = "The question with its picture beside the same fact as pure knowledge"
+    return Sheet("knowledge", title, (*columns, *ratio_columns), tuple(rows))
 
 
 def _classes(tables: Sequence[ClassTable]) -> Sheet:
     columns = ("task", "prompt", "model", "condition", "label", "precision %", "recall %", "F1 %", "support", "answered")
     made = tuple(
-        (table.task, table.prompt, table.model, table.condition, row["label"])
-        + tuple(Span(row[name], alone=True) for name in ("precision", "recall", "f1"))
-        + (row["support"], row["predicted"])
+        (
+            table.task,
+            table.prompt,
+            table.model,
+            table.condition,
+            row["label"],
+            *(Span(row[name], alone=True) for name in ("precision", "recall", "f1")),
+            row["support"],
+            row["predicted"],
+        )
         for table in tables
         for row in table.rows
     )
@@ -245,8 +264,19 @@ UNREAD = "(none of them)"
 def _slices(rows: Sequence[Row]) -> Sheet:
     columns = (*_CELL, "slice by", "value", "metric", "score %", "guessing %", "n", "unparsed", "refused", "failed", "note")
     made = tuple(
-        (*_cell(row), row.by, row.slice, row.estimate.metric, _span(row), Span(row.chance, alone=True), row.estimate.n)
-        + (row.estimate.n_unparsed, row.estimate.n_refused, row.estimate.n_failed, row.estimate.note)
+        (
+            *_cell(row),
+            row.by,
+            row.slice,
+            row.estimate.metric,
+            _span(row),
+            Span(row.chance, alone=True),
+            row.estimate.n,
+            row.estimate.n_unparsed,
+            row.estimate.n_refused,
+            row.estimate.n_failed,
+            row.estimate.note,
+        )
         for row in first_rows(rows, sliced=True)
     )
     return Sheet("slices", "The headline of every slice", columns, made)

@@ -47,7 +47,7 @@ class Factors:
         """Degrees of freedom of a standard error: effective groups - 1.
 
         G - 1 for groups of equal size; fewer when a few groups hold most answers, where G - 1 covers too rarely
-        (Carter, Schnepel & Steigerwald 2017). The smaller factor decides (Cameron, Gelbach & Miller 2011, sec. 2.3).
+        (Carter, Schnepel & Steigerwald 2017). The smaller factor decides (Cameron, Gelbach & Miller 2011).
         """
         return self.effective - 1
 
@@ -74,7 +74,7 @@ def _cells(one: Codes, other: Codes) -> NDArray[np.int64]:
 def factor_se(x: ArrayLike, factors: Factors) -> float:
     """Standard error of the mean of x, (n,): CR1 (`cluster_se_cr1`) by one factor, two-way by two.
 
-    Two-way: V = V_A + V_B - V_AB, each CR1, AB the cells in which both agree (Cameron, Gelbach & Miller 2011, eq. 2.11);
+    Two-way: V = V_A + V_B - V_AB, each CR1, AB the cells in which both agree (Cameron, Gelbach & Miller 2011);
     equals statsmodels `OLS(x, 1).fit(cov_type="cluster")` with two columns of groups. V may come out near 0 or below:
     never less than V_A or V_B is taken (MacKinnon, Nielsen & Webb 2024, arXiv 2406.08880). nan for fewer than two groups.
     """

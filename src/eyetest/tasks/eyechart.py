@@ -43,7 +43,7 @@ def _load(suite: Suite) -> Load:
     def load(directory: Path | None, split: str, report: LoadReport) -> Iterator[Sample]:
         if directory is not None:
             raise UsageError(
-                f"Task eyechart_{suite} is part of eyetest and reads no folder; leave out the directory {directory}."
+                f"Task eyechart_{suite} is part of eyetest and reads no folder. Leave out the directory {directory}."
             )
         return samples(suite, split, report)
 
