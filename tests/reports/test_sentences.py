@@ -166,8 +166,8 @@ def test_knowledge() -> None:
     )
     assert sentences.knowledge(replace(USES, knowledge=known)) == (
         "Of 100 questions also asked as pure knowledge: 40 known and right with the picture; "
-        "30 known but wrong with the picture; 5 right with the picture but not known; 25 neither. Where the fact is known, the question with the picture is right in "
-        "57 % (95 % interval 40 to 70 %, n = 70)."
+        "30 known but wrong with the picture; 5 right with the picture but not known; 25 neither. "
+        "Where the fact is known, the question with the picture is right in 57 % (95 % interval 40 to 70 %, n = 70)."
     )
     bare = replace(known, right_if_known=Ratio(0.5, NAN, NAN, 4))
     assert sentences.knowledge(replace(USES, knowledge=bare)).endswith("is right in 50 % (no interval, n = 4).")

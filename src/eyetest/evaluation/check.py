@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -59,7 +60,8 @@ class _Look:
     errors: dict[str, Finding] = field(default_factory=dict)
     remarks: dict[str, Finding] = field(default_factory=dict)
     pictures: set[str] = field(default_factory=set)
-    asked: dict[tuple[object, ...], str] = field(default_factory=dict)
+    asked: dict[bytes, str] = field(default_factory=dict)
+    """Digest of question, options, context and pictures -> the first sample that has them."""
     chances: list[float] = field(default_factory=list)
 
     def see(self, sample: Sample, decode: Callable[[Image], None]) -> None:
@@ -87,7 +89,8 @@ class _Look:
             content = tuple(images.digest(picture) for picture in sample.images)
         except BadImageError:
             return
-        key = (sample.question, sample.choices, sample.context, content)
+        said = repr((sample.question, sample.choices, sample.context, content))
+        key = hashlib.blake2b(said.encode("utf-8", "surrogatepass"), digest_size=16).digest()
         earlier = self.asked.setdefault(key, sample.id)
         if earlier != sample.id:
             self.remark("items with the same question, options and picture as an earlier one", f"{sample.id} (as {earlier})")

@@ -62,15 +62,16 @@ class Sheet:
         return Sheet(self.name, self.title, self.columns[:place] + self.columns[place + 1 :], rows)
 
     def without(self, constant: Sequence[str]) -> Sheet:
-        """Without those of the columns `constant` that say the same in every row, or nothing."""
-        dull = {
-            place
-            for place, column in enumerate(self.columns)
-            if column in constant and len({str(row[place]) for row in self.rows}) < 2
-        }
+        """Without those of the columns `constant` (texts and rates) that say the same in every row, or nothing."""
+        dull = {place for place, column in enumerate(self.columns) if column in constant and self._says_nothing(place)}
         keep = [place for place in range(len(self.columns)) if place not in dull]
         rows = tuple(tuple(row[place] for place in keep) for row in self.rows)
         return Sheet(self.name, self.title, tuple(self.columns[place] for place in keep), rows)
+
+    def _says_nothing(self, place: int) -> bool:
+        """The same text in every row, or a number that is nowhere defined."""
+        values = {row[place] if isinstance(row[place], str) else math.isnan(row[place].value) for row in self.rows}  # type: ignore[union-attr]
+        return len(values) < 2 and False not in values
 
 
 def sheets_of(results: Results, facts: Sequence[Facts]) -> tuple[Sheet, ...]:
