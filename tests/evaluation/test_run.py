@@ -6,9 +6,11 @@ import os
 import orjson
 import pytest
 
-from evaluation.made import Asked, by_content, go, item, items, laid_out, predictions, text_of
+from evaluation.made import Asked, by_content, go, item, items, laid_out, predictions, text_of, write_items
+from eyetest.cli import main
 from eyetest.errors import ModelError, StoreError
 from eyetest.evaluation.evaluate import evaluate_plan
+from eyetest.evaluation.rescore import rescore
 from eyetest.store import Cache, Journal
 from eyetest.types import Image, Request, Response
 
@@ -362,3 +364,27 @@ def test_the_manifest_says_what_was_asked_of_what(tmp_path):
     assert described["scoring"]["match"] == "tokens"
     assert manifest["spec"]["conditions"] == ["image"]
     assert os.sep not in manifest["spec"]["tasks"][0]["samples"]
+
+
+def test_a_prompt_without_letters_reads_no_letters(tmp_path):
+    """And re-scoring knows it, too."""
+    rows = [{"id": str(n), "question": "Which?", "choices": ["cat", "dog"], "answer": "cat"} for n in range(12)]
+    write_items(tmp_path / "items.jsonl", rows)
+    out = tmp_path / "run"
+    run_file = tmp_path / "run.toml"
+    run_file.write_text(
+        'models = ["constant:A"]\nprompts = ["default", "plain"]\nuse_cache = false\n'
+        f'out = "{out}"\n[prompt.plain]\nlettered = false\n[[tasks]]\ndata = "items.jsonl"\n'
+    )
+    with pytest.raises(SystemExit) as ended:
+        main(["run", str(run_file)])
+    assert ended.value.code == 0
+    status = {(one["prompt"], one["score"]["status"]) for one in predictions(out)}
+    assert status == {("default", "scored"), ("plain", "unparsed")}
+    assert rescore(out).changed == 0
+
+
+def test_equal_requests_far_apart_are_shared_not_cached(tmp_path):
+    model = Asked(by_content)
+    progress = go(tmp_path, [item(n, question=f"Question {n % 50}", images=()) for n in range(200)], model).progress
+    assert (progress.asked, progress.shared, progress.cached) == (50, 150, 0)

@@ -40,10 +40,10 @@ def test_the_knowledge_table_and_its_ratios(tmp_path: Path) -> None:
     assert made.cells == Cells(24, 6, 14, 16)
     expected = sur_ner(24, 6, 14, 16)
     for ratio, value, k, n in (
-        (made.sufficiency, expected.sur, 24, 30),
-        (made.necessity, expected.ner, 16, 30),
-        (made.right_if_known, expected.p_vq_given_k, 24, 38),
-        (made.wrong_if_unknown, expected.p_not_vq_given_not_k, 16, 22),
+        (made.sur, expected.sur, 24, 30),
+        (made.ner, expected.ner, 16, 30),
+        (made.p_vq_given_k, expected.p_vq_given_k, 24, 38),
+        (made.p_not_vq_given_not_k, expected.p_not_vq_given_not_k, 16, 22),
     ):
         assert (ratio.value, ratio.n) == (pytest.approx(value), n)
         assert (ratio.low, ratio.high) == pytest.approx(wilson(k, n))
@@ -55,9 +55,9 @@ def test_few_cases_give_a_ratio_without_an_interval(tmp_path: Path) -> None:
         predictions += [answer(number, "image", right=number < 17), answer(number, "knowledge", right=number < 12)]
     made = facts(write_run(tmp_path, predictions))["seer"].knowledge
     assert made is not None
-    assert (made.necessity.value, made.necessity.n) == (1.0, 3)
-    assert math.isnan(made.necessity.low)
-    assert not math.isnan(made.sufficiency.low)
+    assert (made.ner.value, made.ner.n) == (1.0, 3)
+    assert math.isnan(made.ner.low)
+    assert not math.isnan(made.sur.low)
 
 
 def test_failures_refusals_and_unread_answers_are_counted_and_failures_leave_n(tmp_path: Path) -> None:

@@ -250,6 +250,14 @@ def test_many_labels_become_a_list_of_confusions(tmp_path: Path) -> None:
     assert re.search(r"label 3\s*label 4\s*7\b", said)
 
 
+def test_very_many_labels_have_no_confusion_matrix_and_still_a_page(tmp_path: Path) -> None:
+    labels = tuple(f"label {number}" for number in range(130))
+    predictions = [answer(number, choices=(labels[number], labels[number - 1])) for number in range(130)]
+    found = gather(write_run(tmp_path, predictions, labels=labels))
+    assert "confusion" not in {sheet.name for sheet in found.sheets}
+    assert "label 129" in harmless(page(found)).text
+
+
 def test_failed_answers_stand_in_the_table_of_failures_with_their_bounds(tmp_path: Path) -> None:
     predictions = usual(20)
     predictions[0] = replace(predictions[0], response=Response(status="error", error="timeout"))

@@ -6,7 +6,8 @@ from dataclasses import replace
 import pytest
 
 from eyetest.reports import sentences
-from eyetest.reports.facts import Facts, Knowledge, Ratio
+from eyetest.metrics import KnowledgeTable
+from eyetest.reports.facts import Facts
 from eyetest.stats import Cells
 from eyetest.types import Estimate
 
@@ -161,17 +162,16 @@ def test_cells_say_when_fewer_were_answered_both_ways_and_when_credit_is_partial
 
 
 def test_knowledge() -> None:
-    known = Knowledge(
-        Cells(40, 5, 30, 25), 100, *(Ratio(x, 0.4, 0.7, n) for x, n in ((0.9, 45), (0.4, 55), (0.57, 70), (0.8, 30)))
-    )
+    shares = (made(value, 0.4, 0.7, n) for value, n in ((0.9, 45), (0.4, 55), (0.57, 70), (0.8, 30)))
+    known = KnowledgeTable(Cells(40, 5, 30, 25), *shares)
     assert sentences.knowledge(replace(USES, knowledge=known)) == (
         "Of 100 questions also asked as pure knowledge: 40 known and right with the picture; "
         "30 known but wrong with the picture; 5 right with the picture but not known; 25 neither. "
         "Where the fact is known, the question with the picture is right in 57 % (95 % interval 40 to 70 %, n = 70)."
     )
-    bare = replace(known, right_if_known=Ratio(0.5, NAN, NAN, 4))
+    bare = replace(known, p_vq_given_k=made(0.5, n=4))
     assert sentences.knowledge(replace(USES, knowledge=bare)).endswith("is right in 50 % (no interval, n = 4).")
-    none = replace(known, right_if_known=Ratio(NAN, NAN, NAN, 0))
+    none = replace(known, p_vq_given_k=made(NAN, n=0))
     assert sentences.knowledge(replace(USES, knowledge=none)).endswith("25 neither.")
 
 

@@ -35,7 +35,7 @@ def evaluate(
     data: AnyData,
     models: AnyModel | Sequence[AnyModel] | Mapping[str, AnyModel],
     *,
-    conditions: Sequence[str] = ("image",),
+    conditions: str | Sequence[str] = ("image",),
     images: str | os.PathLike[str] | None = None,
     columns: Mapping[str, str] | None = None,
     repeats: int = 1,
@@ -43,7 +43,7 @@ def evaluate(
     max_tokens: int = 256,
     seed: int = 0,
     limit: int | float | None = None,
-    by: Sequence[str] = (),
+    by: str | Sequence[str] = (),
     strict: bool = False,
     out: str | os.PathLike[str] | None = None,
     cache: str | os.PathLike[str] | None = None,
@@ -54,7 +54,7 @@ def evaluate(
     data: a JSONL/CSV/TSV/Parquet/XLSX file (with `images` and `columns` as on the command line), a Task, or samples.
     models: one or several of: a spec ("chance", "hf:PATH", "openai:NAME"), a Model, a function of the messages. A mapping
     names them; a function's answers are never cached.
-    conditions: as on the command line, e.g. ("image", "no_image", "no_image+shuffled").
+    conditions: as on the command line, e.g. ("image", "no_image+shuffled") or "image,no_image+shuffled".
     out: run directory to keep, and to go on with; a temporary one when left out. cache: file for answers shared between
     runs; none when left out.
 
@@ -63,12 +63,12 @@ def evaluate(
     """
     values = {
         "models": [{"model": "callable"}],
-        "conditions": list(conditions),
+        "conditions": conditions.split(",") if isinstance(conditions, str) else list(conditions),
         "repeats": repeats,
         "generation": {"temperature": float(temperature), "max_tokens": max_tokens},
         "seed": seed,
         "limit": limit,
-        "by": list(by),
+        "by": by.split(",") if isinstance(by, str) else list(by),
         "strict": strict,
         "use_cache": cache is not None,
         "cache": None if cache is None else os.fspath(cache),

@@ -62,6 +62,14 @@ class _Stored:
     def summarised(self, table: Table, tasks: Mapping[str, Task]) -> Results:
         return summarise(table, tasks, seed=self.spec.get("seed", 0), counts=read_counts(self.directory))
 
+    def lettered(self, prediction: Prediction, tasks: Mapping[str, Task]) -> bool:
+        """Whether the prompt of this answer showed option letters: the user's own prompt goes before the task's."""
+        own: Mapping[str, Any] = self.spec.get("prompt", {})
+        if prediction.prompt in own:
+            return bool(own[prediction.prompt].get("lettered", True))
+        known = self.task(prediction, tasks).prompts.get(prediction.prompt)
+        return known is None or known.lettered
+
     def task(self, prediction: Prediction, tasks: Mapping[str, Task]) -> Task:
         if prediction.task not in tasks:
             raise StoreError(
@@ -102,7 +110,8 @@ def rescore(directory: Path, *, match: Match | None = None, out: Path | None = N
     with RunDirectory(out or directory) as target:
         target.check(stored.spec)
         for prediction in read_predictions(stored.predictions):
-            again = replace(prediction, score=read(stored.task(prediction, tasks), prediction.sample, prediction.response))
+            task, lettered = stored.task(prediction, tasks), stored.lettered(prediction, tasks)
+            again = replace(prediction, score=read(task, prediction.sample, prediction.response, lettered=lettered))
             before, after = prediction.score, again.score
             n += 1
             changed += (before.status, before.answer, before.value) != (after.status, after.answer, after.value)

@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from eyetest.errors import BadImageError, ModelError
 from eyetest.evaluation.plan import Plan, Survey, Work
 from eyetest.models import Prepares
+from eyetest.scorers import ChoiceScorer
 from eyetest.store import Cache, Journal, answer_key, content_key
 from eyetest.tasks import Task
 from eyetest.types import Model, Prediction, Request, Response, Sample, Score
@@ -33,9 +34,9 @@ class Progress:
     asked: int = 0
     """Requests sent to a model."""
     cached: int = 0
-    """Answers that the journal or the cache held already; an equal request answered earlier in this run is one of them."""
+    """Answers that the journal or the cache held before this run."""
     shared: int = 0
-    """Answers that came with an equal request in flight."""
+    """Answers that came with an equal request of this run."""
     unparsed: int = 0
     refused: int = 0
     failed: int = 0
@@ -47,8 +48,11 @@ Sink = Callable[[Prediction], None]
 Watch = Callable[[Progress], None]
 
 
-def read(task: Task, sample: Sample, response: Response) -> Score:
-    """The score of one response: the scorer's reading, or what the call's own status says."""
+def read(task: Task, sample: Sample, response: Response, *, lettered: bool = True) -> Score:
+    """The score of one response: the scorer's reading, or what the call's own status says.
+
+    lettered: whether the prompt showed option letters; where it did not, a letter in the answer names no option.
+    """
     status = response.status
     if status in FAILED:
         return Score("unscored", rule=status)
@@ -56,7 +60,10 @@ def read(task: Task, sample: Sample, response: Response) -> Score:
         return Score("refused", rule="blocked_by_endpoint")
     if status == "refused":
         return Score("refused", rule="refused_by_endpoint")
-    return task.scorers[sample.kind](sample, response.text)
+    scorer = task.scorers[sample.kind]
+    if not lettered and isinstance(scorer, ChoiceScorer):
+        scorer = replace(scorer, letters=False)
+    return scorer(sample, response.text)
 
 
 @dataclass(slots=True)
@@ -69,6 +76,7 @@ class _Asker:
     sink: Sink
     progress: Progress
     watch: Watch
+    plan: Plan
     task: Task
     waiting: dict[int, tuple[Request, bytes]] = field(default_factory=dict)
     """id(request) -> the request itself (kept alive) and its answer key."""
@@ -92,7 +100,10 @@ class _Asker:
                 continue
             known = self._known(key)
             if known is not None:
-                self.progress.cached += 1
+                if self.journal.is_new(key):
+                    self.progress.shared += 1
+                else:
+                    self.progress.cached += 1
                 self._finish(work, name, known)
                 continue
             self.works[key] = [(work, name)]
@@ -136,7 +147,7 @@ class _Asker:
 
     def _finish(self, work: Work, name: str, response: Response) -> None:
         origin, progress = work.origin, self.progress
-        reading = read(self.task, origin.sample, response)
+        reading = read(self.task, origin.sample, response, lettered=self.plan.prompt(self.task, origin.prompt).lettered)
         progress.done += 1
         progress.unparsed += reading.status == "unparsed"
         progress.refused += reading.status == "refused"
@@ -183,7 +194,7 @@ def run(
     for survey in plan.surveys:
         if isinstance(model, Prepares):
             model.prepare(survey.task.name, survey.samples(), survey.dataset.train())
-        asker = _Asker(model, journal, cache, sink, progress, watch, survey.task)
+        asker = _Asker(model, journal, cache, sink, progress, watch, plan, survey.task)
         asker.ask(_counted(plan, survey, progress))
 
 

@@ -99,7 +99,7 @@ def _example(prompt: str, number: int, example: Mapping[str, Any], folder: Path)
     answer, choices = example.get("answer"), tuple(str(choice) for choice in example.get("choices", ()))
     if answer is None or "question" not in example:
         raise UsageError(f"{where}: needs question and answer (and choices for a choice question).")
-    if choices and answer not in choices:
+    if choices and str(answer) not in choices:
         raise UsageError(f"{where}: the answer {answer!r} is not among its choices {list(choices)}.")
     picture = example.get("image")
     return Sample(

@@ -18,6 +18,9 @@ from eyetest.version import __version__
 WITHOUT_PICTURE = ("no_image", "told_blind", "blank")
 """Conditions whose score, beside `image`, gives a gap rate."""
 
+MAX_CONFUSION = 100
+"""A confusion matrix of more labels is left out: nobody reads it, and it grows with the square."""
+
 
 @dataclass(frozen=True, slots=True)
 class Row:
@@ -73,7 +76,7 @@ class ClassTable:
     labels: tuple[str, ...]
     rows: tuple[Mapping[str, Any], ...]
     confusion: tuple[tuple[int, ...], ...]
-    """[target][answer]; the last column is none of the labels."""
+    """[target][answer]; the last column is none of the labels. Empty over MAX_CONFUSION labels."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,7 +209,8 @@ def _adjusted(rows: Iterable[PairRow]) -> Iterator[PairRow]:
 def _classes(columns: Mapping[Cell, Columns]) -> Iterator[ClassTable]:
     for cell, column in columns.items():
         if column.labels:
-            matrix = tuple(tuple(int(count) for count in row) for row in confusion(column))
+            small = len(column.labels) <= MAX_CONFUSION
+            matrix = tuple(tuple(int(count) for count in row) for row in confusion(column)) if small else ()
             rows = tuple(asdict(row) for row in per_class(column))
             yield ClassTable(cell.task, cell.model, cell.prompt, cell.condition, column.labels, rows, matrix)
 

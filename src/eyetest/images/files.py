@@ -48,7 +48,7 @@ def read_bytes(image: Image) -> bytes:
 def digest(image: Image) -> str:
     """Sha256 (hex) of the encoded bytes, without operations.
 
-    Remembered for the 65,536 files used last, under their size and modification time, so a changed file is noticed.
+    Remembered for the 4,096 files used last, under their size and modification time, so a changed file is noticed.
     """
     if image.path is None:
         return hashlib.sha256(read_bytes(image)).hexdigest()
@@ -95,7 +95,7 @@ def _read_file(image: Image, path: str) -> bytes:
         raise _unreadable(image, path, error) from error
 
 
-@lru_cache(maxsize=65_536)
+@lru_cache(maxsize=4096)
 def _file_digest(path: str, member: str | None, _size: int, _mtime_ns: int) -> str:
     return hashlib.sha256(read_bytes(Image(path=path, member=member))).hexdigest()
 

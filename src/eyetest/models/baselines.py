@@ -124,7 +124,8 @@ class Chance(Simulated):
     def answer(self, origin: Origin) -> Response:
         """A guess that differs between samples, tasks, conditions, variants and repeats."""
         sample = origin.sample
-        rng = Random(f"{self.seed}:chance:{origin.task}:{origin.condition}:{origin.variant}:{origin.repeat}:{sample.id}")
+        key = f"{self.seed}:chance:{origin.task}:{origin.condition}:{origin.variant}:{origin.repeat}:{sample.id}"
+        rng = Random(key.encode("utf-8", "surrogatepass"))  # `Random(key)` draws the same, but refuses lone surrogates
         if not sample.choices or sample.kind not in ("choice", "labels"):
             return Response(UNKNOWN)
         if sample.kind == "labels":

@@ -7,42 +7,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from eyetest.evaluation.summary import WITHOUT_PICTURE, PairRow, Results
 from eyetest.evaluation.table import Table
-from eyetest.metrics import Accuracy, Columns, Pairs, estimate, pair
-from eyetest.metrics.estimate import mean_interval, withheld
-from eyetest.stats import WITHHELD, Cells, paired_cells, sur_ner
+from eyetest.metrics import Accuracy, Columns, KnowledgeTable, estimate, knowledge_table, pair
+from eyetest.stats import Cells, paired_cells
 from eyetest.types import Estimate
-
-
-@dataclass(frozen=True, slots=True)
-class Ratio:
-    """A conditional share with its interval."""
-
-    value: float
-    low: float
-    high: float
-    n: float
-    """Cases in the denominator."""
-
-
-@dataclass(frozen=True, slots=True)
-class Knowledge:
-    """How knowing the fact and answering with the picture go together, on the samples that were asked both."""
-
-    cells: Cells
-    """First: right with the picture; second: right on the knowledge question."""
-    n: int
-    sufficiency: Ratio
-    """SuR: of the questions right with the picture, the share whose fact is known (arXiv 2410.12329, eq. 4)."""
-    necessity: Ratio
-    """NeR: of the questions wrong with the picture, the share whose fact is not known (eq. 5)."""
-    right_if_known: Ratio
-    """Of the known facts, the share of questions right with the picture."""
-    wrong_if_unknown: Ratio
-    """Of the unknown facts, the share of questions wrong with the picture."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +44,8 @@ class Facts:
     """`image` minus `swapped`, paired."""
     shuffled: Estimate | None = None
     """`image` minus `shuffled`, paired."""
-    knowledge: Knowledge | None = None
+    knowledge: KnowledgeTable | None = None
+    """First: right with the picture; second: right on the knowledge question."""
     n_unparsed: int = 0
     """Unreadable answers under `image` and `blind`."""
     n_refused: int = 0
@@ -136,44 +107,19 @@ def _facts(group: Group, conditions: dict[str, Columns], pairs: Sequence[PairRow
         gap=compared.get((blind, "gap_rate")),
         swapped=compared.get(("swapped", "paired_difference")),
         shuffled=compared.get(("shuffled", "paired_difference")),
-        knowledge=_knowledge(image, conditions.get("knowledge")),
+        knowledge=_knowledge(image, conditions.get("knowledge"), seed),
         n_unparsed=sum(columns.number_of("unparsed") for columns in shown),
         n_refused=sum(columns.number_of("refused", "blocked") for columns in shown),
         n_failed=sum(columns.number_of("error", "bad_image") for columns in shown),
     )
 
 
-def _knowledge(image: Columns | None, known: Columns | None) -> Knowledge | None:
-    """The V x K table of the samples that have both answers; None without any."""
+def _knowledge(image: Columns | None, known: Columns | None, seed: int) -> KnowledgeTable | None:
+    """The V x K table; None where no sample has both answers."""
     if image is None or known is None:
         return None
-    pairs = pair(image, known)
-    if not len(pairs):
-        return None
-    cells = paired_cells(pairs.first, pairs.second)
-    values = sur_ner(*cells)
-    seen, fact = pairs.first, pairs.second
-    return Knowledge(
-        cells,
-        len(pairs),
-        _ratio(values.sur, fact, seen, pairs),
-        _ratio(values.ner, 1 - fact, 1 - seen, pairs),
-        _ratio(values.p_vq_given_k, seen, fact, pairs),
-        _ratio(values.p_not_vq_given_not_k, 1 - seen, 1 - fact, pairs),
-    )
-
-
-def _ratio(value: float, event: NDArray[np.float64], given: NDArray[np.float64], pairs: Pairs) -> Ratio:
-    """P(event | given) with the interval of a proportion (Wilson) over the cases that are given.
-
-    Withheld for partial credit, and as everywhere for few independent cases.
-    """
-    inside = given > 0
-    binary = bool(np.isin(event, (0.0, 1.0)).all() and np.isin(given, (0.0, 1.0)).all())
-    factors = pairs.factors.take(np.flatnonzero(inside))
-    known = binary and not withheld(int(inside.sum()), factors.count)
-    low, high = mean_interval(event[inside], factors, 0.95)[0] if known else WITHHELD
-    return Ratio(value, low, high, float(given.sum()))
+    made = knowledge_table(image, known, seed=seed)
+    return made if sum(made.cells) else None
 
 
 def named_cells(cells: Cells) -> Iterator[tuple[str, str, float]]:

@@ -14,9 +14,10 @@ import jinja2
 from markupsafe import Markup
 
 from eyetest.evaluation.summary import PairRow, Row
+from eyetest.metrics import KnowledgeTable
 from eyetest.reports import charts, panels, sentences
 from eyetest.reports.cards import OUTCOMES, Asked, Card, Given
-from eyetest.reports.facts import Facts, Knowledge, named_cells
+from eyetest.reports.facts import Facts, named_cells
 from eyetest.reports.gather import Gathered
 from eyetest.reports.latex import as_latex
 from eyetest.reports.pictures import Drawn, Policy, drawn, policy
@@ -62,7 +63,7 @@ class AnswerView:
 
 
 @dataclass(frozen=True, slots=True)
-class KnowledgeTable:
+class KnowledgeView:
     """V x K of one model."""
 
     model: str
@@ -125,7 +126,7 @@ class TaskView:
     metric: str
     differences: panels.Chart
     gaps: panels.Chart
-    knowledge: tuple[KnowledgeTable, ...]
+    knowledge: tuple[KnowledgeView, ...]
     heats: tuple[panels.Heat, ...]
     slices: tuple[panels.SliceChart, ...]
     cards: tuple[CardView, ...]
@@ -228,13 +229,15 @@ def _unbroken(text: str) -> str:
     return text.replace(" %", "\u00a0%").replace("n = ", "n\u00a0=\u00a0").replace(" points", "\u00a0points")
 
 
-def _knowledge(facts: Facts, known: Knowledge, numbers: dict[str, int]) -> KnowledgeTable:
+def _knowledge(facts: Facts, known: KnowledgeTable, numbers: dict[str, int]) -> KnowledgeView:
     both, only_seen, only_known, neither = map(count, known.cells)
     ratios = []
     for words, paper, get in RATIOS:
         ratio = get(known)
         ratios.append((words, paper, rate(ratio.value, ratio.low, ratio.high), count(ratio.n)))
-    return KnowledgeTable(facts.model, numbers[facts.model], known.n, (both, only_seen, only_known, neither), tuple(ratios))
+    return KnowledgeView(
+        facts.model, numbers[facts.model], round(sum(known.cells)), (both, only_seen, only_known, neither), tuple(ratios)
+    )
 
 
 def _card(card: Card, numbers: dict[str, int], rule: Policy, redact: bool, order: _Order) -> CardView:

@@ -233,10 +233,10 @@ def heats(tables: Sequence[ClassTable], numbers: dict[str, int]) -> tuple[Heat, 
 
 def heat(table: ClassTable, numbers: dict[str, int]) -> Heat:
     """One cell's confusion matrix."""
-    drawn = len(table.labels) <= MOST_LABELS
+    drawn = bool(table.confusion) and len(table.labels) <= MOST_LABELS
     wrong = [
         (label, given, count)
-        for place, (label, counts) in enumerate(zip(table.labels, table.confusion, strict=True))
+        for place, (label, counts) in enumerate(zip(table.labels, table.confusion, strict=False))
         for other, (given, count) in enumerate(zip((*table.labels, UNREAD), counts, strict=True))
         if count and other != place
     ]

@@ -9,7 +9,7 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
-from eyetest.reports.facts import Facts, Ratio
+from eyetest.reports.facts import Facts
 from eyetest.reports.wording import MINUS, count, hundredths, percent, sure
 from eyetest.types import Estimate
 
@@ -168,20 +168,14 @@ def knowledge(facts: Facts) -> str:
         return ""
     both, only_seen, only_known, neither = known.cells
     text = (
-        f"Of {known.n:,} {facts.unit}s also asked as pure knowledge: {count(both)} known and right with the picture; "
+        f"Of {count(sum(known.cells))} {facts.unit}s also asked as pure knowledge: {count(both)} known and right with the picture; "
         f"{count(only_known)} known but wrong with the picture; {count(only_seen)} right with the picture but not known; "
         f"{count(neither)} neither."
     )
-    return text + _given(known.right_if_known, "Where the fact is known, the question with the picture is right in")
-
-
-def _given(ratio: Ratio, start: str) -> str:
-    if math.isnan(ratio.value):
-        return ""
-    if math.isnan(ratio.low):
-        return f" {start} {percent(ratio.value)} (no interval, n = {count(ratio.n)})."
-    ends = f"{percent(ratio.low).removesuffix(' %')} to {percent(ratio.high)}"
-    return f" {start} {percent(ratio.value)} (95 % interval {ends}, n = {count(ratio.n)})."
+    given = known.p_vq_given_k
+    if math.isnan(given.value):
+        return text
+    return f"{text} Where the fact is known, the question with the picture is right in {percent(given.value)} ({sure(given)})."
 
 
 def unread(facts: Facts) -> str:

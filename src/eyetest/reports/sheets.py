@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from eyetest.evaluation.summary import ClassTable, PairRow, Results, Row
-from eyetest.reports.facts import Facts, Ratio
+from eyetest.metrics import KnowledgeTable
+from eyetest.reports.facts import Facts
 from eyetest.reports.wording import count, hundredths, p_value, rate
+from eyetest.types import Estimate
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,11 +205,11 @@ def _gaps(pairs: Sequence[PairRow]) -> Sheet:
     return Sheet("gap_rates", "Share of the score that goes with the picture", columns, made)
 
 
-RATIOS: tuple[tuple[str, str, Callable[[Any], Ratio]], ...] = (
-    ("known if right with the picture", "SuR", lambda known: known.sufficiency),
-    ("not known if wrong with the picture", "NeR", lambda known: known.necessity),
-    ("right with the picture if known", "", lambda known: known.right_if_known),
-    ("wrong with the picture if not known", "", lambda known: known.wrong_if_unknown),
+RATIOS: tuple[tuple[str, str, Callable[[KnowledgeTable], Estimate]], ...] = (
+    ("known if right with the picture", "SuR", lambda known: known.sur),
+    ("not known if wrong with the picture", "NeR", lambda known: known.ner),
+    ("right with the picture if known", "", lambda known: known.p_vq_given_k),
+    ("wrong with the picture if not known", "", lambda known: known.p_not_vq_given_not_k),
 )
 """Plain name, the second paper's name (arXiv 2410.12329, eqs. 4 and 5) and where the ratio is."""
 
@@ -222,7 +223,7 @@ def _knowledge(facts: Sequence[Facts]) -> Sheet:
         if known is not None:
             ratios = [get(known) for _, _, get in RATIOS]
             spans = [value for ratio in ratios for value in (Span(ratio.value, ratio.low, ratio.high), ratio.n)]
-            rows.append((one.task, one.prompt, one.model, known.n, *known.cells, *spans))
+            rows.append((one.task, one.prompt, one.model, sum(known.cells), *known.cells, *spans))
     title = "The question with its picture beside the same fact as pure knowledge"
     return Sheet("knowledge", title, (*columns, *ratio_columns), tuple(rows))
 
@@ -251,7 +252,7 @@ def _confusion(tables: Sequence[ClassTable]) -> Sheet:
     made = tuple(
         (table.task, table.prompt, table.model, table.condition, label, given, count)
         for table in tables
-        for label, counts in zip(table.labels, table.confusion, strict=True)
+        for label, counts in zip(table.labels, table.confusion, strict=False)  # no counts where labels are very many
         for given, count in zip((*table.labels, UNREAD), counts, strict=True)
         if count
     )
