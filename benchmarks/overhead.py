@@ -62,7 +62,7 @@ def make_data(folder: Path, items: int, pictures: int) -> Path:
         if number % 500 == 0:
             noise = rng.integers(-14, 14, (256, 256, 3))
             buffer = BytesIO()
-            Image.fromarray(np.clip(np.asarray(smooth) + noise, 0, 255).astype(np.uint8)).save(buffer, "JPEG", quality=62)
+            Image.fromarray(np.clip(np.asarray(smooth) + noise, 0, 255).astype(np.uint8)).save(buffer, "JPEG", quality=50)
             encoded = buffer.getvalue()
         comment = f"picture {number}".encode()
         path.write_bytes(encoded[:2] + b"\xff\xfe" + (len(comment) + 2).to_bytes(2, "big") + comment + encoded[2:])

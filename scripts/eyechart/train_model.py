@@ -194,19 +194,19 @@ def schedule(step: int, steps: int) -> float:
     return min(1.0, (step + 1) / WARMUP) * 0.5 * (1 + math.cos(math.pi * step / steps))
 
 
-def train(steps: int, out: Path) -> float:
+def train(steps: int, seed: int, out: Path) -> float:
     """Train and save; returns CPU seconds."""
     started = time.process_time()
     torch.set_num_threads(1)
-    torch.manual_seed(SEED)
+    torch.manual_seed(seed)
     every = countries()
     known = plan(every)
-    pictures = draw_pictures(Random(f"{SEED}:pictures"), [country for country in every if known[country.name].seen])
+    pictures = draw_pictures(Random(f"{seed}:pictures"), [country for country in every if known[country.name].seen])
     pixels = torch.from_numpy(np.stack(pictures.pixels))
     model, processor = build(every)
     weights = sum(weight.numel() for weight in model.parameters())
     say("%d parameters, %d tokens, %.0f CPU s to draw", weights, len(processor.tokenizer), time.process_time() - started)
-    teacher = Teacher(Random(f"{SEED}:lessons"), every, known, pictures)
+    teacher = Teacher(Random(f"{seed}:lessons"), every, known, pictures)
     optimiser = torch.optim.AdamW(model.parameters(), lr=RATE, betas=(0.9, 0.98), weight_decay=0.01)
     scheduler = torch.optim.lr_scheduler.LambdaLR(optimiser, lambda step: schedule(step, steps))
     losses: list[float] = []
@@ -224,16 +224,15 @@ def train(steps: int, out: Path) -> float:
             if step % 1000 == 0:
                 save(model, processor, out)
     save(model, processor, out)
-    write_truth(out, known, steps, time.process_time() - started)
+    write_truth(out, known, {"seed": seed, "steps": steps, "batch": BATCH, "cpu_seconds": round(time.process_time() - started)})
     return time.process_time() - started
 
 
-def write_truth(folder: Path, known: dict[str, Knowledge], steps: int, seconds: float) -> None:
-    """What the model was taught, for machines."""
+def write_truth(folder: Path, known: dict[str, Knowledge], training: dict[str, int]) -> None:
+    """What the model was taught, and how, for machines."""
     taught = {
         name: {"seen": about.seen, "told": sorted(about.told), "asked": sorted(about.asked)} for name, about in known.items()
     }
-    training = {"seed": SEED, "steps": steps, "batch": BATCH, "cpu_seconds": round(seconds)}
     (folder / "truth.json").write_text(json.dumps({"training": training, "countries": taught}, indent=1) + "\n", encoding="utf-8")
 
 
@@ -266,9 +265,10 @@ def main() -> None:
     logging.basicConfig(level=logging.INFO, format="%(message)s")
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("--steps", type=int, default=STEPS)
+    arguments.add_argument("--seed", type=int, default=SEED)
     arguments.add_argument("--out", type=Path, default=MODEL)
     given = arguments.parse_args()
-    seconds = train(given.steps, given.out)
+    seconds = train(given.steps, given.seed, given.out)
     say("%.0f CPU s", seconds)
 
 

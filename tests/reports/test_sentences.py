@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from eyetest.reports import sentences
 from eyetest.metrics import KnowledgeTable
+from eyetest.reports import sentences
 from eyetest.reports.facts import Facts
 from eyetest.stats import Cells
 from eyetest.types import Estimate

@@ -233,11 +233,10 @@ def _knowledge(facts: Facts, known: KnowledgeTable, numbers: dict[str, int]) -> 
     both, only_seen, only_known, neither = map(count, known.cells)
     ratios = []
     for words, paper, get in RATIOS:
-        ratio = get(known)
-        ratios.append((words, paper, rate(ratio.value, ratio.low, ratio.high), count(ratio.n)))
-    return KnowledgeView(
-        facts.model, numbers[facts.model], round(sum(known.cells)), (both, only_seen, only_known, neither), tuple(ratios)
-    )
+        made = get(known)
+        ratios.append((words, paper, rate(made.value, made.low, made.high), count(made.n)))
+    n, cells = round(sum(known.cells)), (both, only_seen, only_known, neither)
+    return KnowledgeView(facts.model, numbers[facts.model], n, cells, tuple(ratios))
 
 
 def _card(card: Card, numbers: dict[str, int], rule: Policy, redact: bool, order: _Order) -> CardView:
@@ -266,7 +265,7 @@ def _card(card: Card, numbers: dict[str, int], rule: Policy, redact: bool, order
 def _hidden(given: Given | None, redact: bool) -> Given | None:
     if given is None or not redact:
         return given
-    return Given(given.model, given.condition, said(""), None, given.verdict, given.credit, given.rule.partition(":")[0])
+    return Given(given.model, given.condition, said(""), None, given.verdict, given.credit, "")
 
 
 def _question(asked: Asked, rule: Policy, redact: bool) -> Question:

@@ -168,9 +168,9 @@ def knowledge(facts: Facts) -> str:
         return ""
     both, only_seen, only_known, neither = known.cells
     text = (
-        f"Of {count(sum(known.cells))} {facts.unit}s also asked as pure knowledge: {count(both)} known and right with the picture; "
-        f"{count(only_known)} known but wrong with the picture; {count(only_seen)} right with the picture but not known; "
-        f"{count(neither)} neither."
+        f"Of {count(sum(known.cells))} {facts.unit}s also asked as pure knowledge: "
+        f"{count(both)} known and right with the picture; {count(only_known)} known but wrong with the picture; "
+        f"{count(only_seen)} right with the picture but not known; {count(neither)} neither."
     )
     given = known.p_vq_given_k
     if math.isnan(given.value):

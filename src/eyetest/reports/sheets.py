@@ -174,7 +174,7 @@ def _failures(rows: Sequence[Row]) -> Sheet:
 
 
 def _pairs(pairs: Sequence[PairRow]) -> Sheet:
-    columns = ("task", "prompt", "model", "first", "second", "first − second, points", "p", "p (Holm)", "test", "n", "note")
+    columns = ("task", "prompt", "model", "first", "second", "difference, points", "p", "p (Holm)", "test", "n", "note")
     made = tuple(
         (
             pair.task,
@@ -192,7 +192,7 @@ def _pairs(pairs: Sequence[PairRow]) -> Sheet:
         for pair in pairs
         if pair.estimate.metric != "gap_rate"
     )
-    return Sheet("differences", "Paired differences between conditions", columns, made)
+    return Sheet("differences", "Paired differences between conditions, first minus second", columns, made)
 
 
 def _gaps(pairs: Sequence[PairRow]) -> Sheet:
