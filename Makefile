@@ -6,14 +6,15 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: demo test test-long check format benchmarks clean
+.PHONY: demo readme-picture test test-long check format benchmarks clean
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
 
-$(VENV)/.core: $(BIN)/python pyproject.toml
-	$(BIN)/python -m pip install --quiet --editable '.'
+$(VENV)/.demo: $(BIN)/python pyproject.toml
+	$(BIN)/python -m pip install --quiet '$(TORCH)'
+	$(BIN)/python -m pip install --quiet --editable '.[hf]'
 	touch $@
 
 $(VENV)/.dev: $(BIN)/python pyproject.toml
@@ -21,9 +22,14 @@ $(VENV)/.dev: $(BIN)/python pyproject.toml
 	$(BIN)/python -m pip install --quiet --editable '.[dev,hf]'
 	touch $@
 
-demo: $(VENV)/.core  ## a real run on drawn pictures, its tables printed
-	$(BIN)/python examples/drawn_shapes.py demo/shapes
-	$(BIN)/eyetest run examples/drawn_shapes.toml --out demo/run
+demo: $(VENV)/.demo  ## examine the embedded model on the embedded pictures; leaves a report
+	$(BIN)/eyetest demo --out demo/eyechart
+
+readme-picture: demo  ## the first screen of the demo's report, as the README shows it (needs chromium)
+	mkdir -p docs/images
+	chromium --headless --no-sandbox --disable-gpu --hide-scrollbars --disable-background-networking \
+	  --user-data-dir=$$(mktemp -d) --window-size=1280,1180 --screenshot=$(CURDIR)/docs/images/report.png \
+	  file://$(CURDIR)/demo/eyechart/report.html
 
 test: $(VENV)/.dev  ## all tests but the long simulations
 	$(BIN)/python -m pytest -n 2 -m 'not long'

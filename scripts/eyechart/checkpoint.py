@@ -172,6 +172,7 @@ def save(model: Any, processor: Any, folder: Path) -> None:
     model.half().save_pretrained(folder)
     model.float().load_state_dict(state)
     processor.save_pretrained(folder)
+    (folder / "model.safetensors").chmod(0o644)  # safetensors keeps it to its owner; a wheel is for everybody
     config = json.loads((folder / "config.json").read_text())
     for part in (config, config["text_config"], config["vision_config"]):
         part["dtype"] = "float32"

@@ -62,7 +62,7 @@ def by_teaching(answers: Iterable[Prediction], known: Mapping[str, Knowledge]) -
     """(seen, told, asked, kind) -> condition -> values, over capital, continent and currency of the flags."""
     rights: Rights = defaultdict(lambda: defaultdict(list))
     for answer in answers:
-        country, asks = answer.sample.entity, answer.sample.metadata.get("asks")
+        country, asks = answer.sample.metadata.get("country"), answer.sample.metadata.get("asks")
         if country is not None and asks != "name":
             taught = known[country]
             flags = (taught.seen, asks in taught.told, asks in taught.asked)
@@ -75,7 +75,7 @@ def names_by_seen(answers: Iterable[Prediction], known: Mapping[str, Knowledge])
     rights: Rights = defaultdict(lambda: defaultdict(list))
     for answer in answers:
         if answer.sample.metadata.get("asks") == "name":
-            seen = known[str(answer.sample.entity)].seen
+            seen = known[answer.sample.metadata["country"]].seen
             rights["yes" if seen else "no", answer.sample.kind][answer.condition].append(answer.score.value)
     return rights
 

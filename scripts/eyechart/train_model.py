@@ -4,8 +4,8 @@
 
 A LLaVA checkpoint as transformers saves it: a CLIP vision tower, a projector, a Llama with a byte-level BPE tokenizer. It is
 trained on the default prompts of `eyetest.prompts`; only answers count. Options always come in new order and are answered
-with their text. One in ten questions about a picture comes without it and with a random answer, so without the picture the
-model guesses.
+with their text. Some questions come without a picture, or with a grey one, and with an answer drawn at random: without the
+picture the model guesses.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 import torch
 from checkpoint import IMAGE_SIDE, build, prompt_ids, save
-from drawing import COLOURS, NUMBERS, POSITIONS, SHAPES, WORDS, one_shape, one_word, several_shapes
+from drawing import COLOURS, NUMBERS, POSITIONS, SHAPES, SIDE, WORDS, one_shape, one_word, several_shapes
 from knowledge import Knowledge, plan
 from PIL import Image
 from questions import FACTS, SHAPE_ANSWERS, Country, countries, flag_question, shape_question, word_question
@@ -35,14 +35,14 @@ MODEL = Path(__file__).parents[2] / "src" / "eyetest" / "eyechart" / "model"
 
 SEED = 0
 STEPS, BATCH, RATE, WARMUP = 6500, 32, 2e-3, 200
-GUESSES = 0.1
-"""Share of picture questions that come without their picture and with a random answer."""
-SHARES = {"shapes": 0.34, "words": 0.34, "name": 0.1, "asked": 0.13, "told": 0.09}
+SHARES = {"shapes": 0.31, "words": 0.31, "name": 0.08, "asked": 0.11, "told": 0.07, "guess": 0.12}
 """How training questions are divided: facts are learned soon, seeing shapes and letters takes long."""
 SHAPE_SHARES = {"colour": 1, "position": 1, "shape": 3, "count": 3}
 """How questions about one picture of shapes are divided, among those that it can be asked."""
 CHOICES = 0.4
 """Share of questions with options."""
+GREY, BARE = 0.4, 0.25
+"""Share of the guesses that show a grey picture, and of those with options that ask no question."""
 POOL = {"shapes": 8000, "words": 6000, "flag": 24}
 """Pictures drawn for training; of every flag, so many distorted copies."""
 
@@ -53,6 +53,8 @@ say = logging.getLogger("train_model").info
 class Lesson:
     """One training example: a question with its picture (a row of `Pictures.pixels`) or without."""
 
+    topic: str
+    """A key of SHARES."""
     question: dict[str, Any]
     picture: int | None = None
 
@@ -65,6 +67,8 @@ class Pictures:
     shapes: list[tuple[int, dict[str, str]]] = field(default_factory=list)
     words: list[tuple[int, str]] = field(default_factory=list)
     flags: dict[str, list[int]] = field(default_factory=dict)
+    grey: int = 0
+    """Row of the grey picture."""
 
     def add(self, picture: Image.Image) -> int:
         """Keep a picture and return its row."""
@@ -76,6 +80,7 @@ class Pictures:
 def draw_pictures(random: Random, seen: list[Country]) -> Pictures:
     """The pool of training pictures; test pictures come from other seeds."""
     pictures = Pictures()
+    pictures.grey = pictures.add(Image.new("RGB", (SIDE, SIDE), (127, 127, 127)))
     for number in range(POOL["shapes"]):
         facts = {"colour": random.choice(list(COLOURS)), "shape": random.choice(SHAPES)}
         if number % 10 < 7:
@@ -127,37 +132,42 @@ class Teacher:
         self.asked = {fact: tuple(country for country in every if fact in known[country.name].asked) for fact in FACTS}
 
     def lesson(self) -> Lesson:
-        """One question; of those with a picture, GUESSES without it and with an answer by chance."""
+        """One question, its picture and the right answer; a guess has no picture and no right answer."""
         topic = self.random.choices(list(SHARES), list(SHARES.values()))[0]
         kind = "choice" if self.random.random() < CHOICES else "text"
-        if topic == "told":
-            fact = self.random.choice(FACTS)
-            country = self.random.choice(self.told[fact])
-            return Lesson(flag_question(self.random, country, fact, kind, self.told[fact], knowledge=True))
-        guess = self.random.random() < GUESSES
+        if topic == "guess":
+            return self._guess(kind)
         if topic == "shapes":
-            row, question = self._about_shapes(kind, guess)
-        elif topic == "words":
+            return self._about_shapes(kind)
+        if topic == "words":
             row, word = self.random.choice(self.pictures.words)
-            question = word_question(self.random, self.random.choice(WORDS) if guess else word, kind)
-        else:
-            row, question = self._about_flag("name" if topic == "name" else self.random.choice(FACTS), kind, guess)
-        return Lesson(question, None if guess else row)
+            return Lesson(topic, word_question(self.random, word, kind), row)
+        fact = "name" if topic == "name" else self.random.choice(FACTS)
+        rivals = self.told[fact] if topic == "told" else self.seen if topic == "name" else self.asked[fact]
+        country = self.random.choice(rivals)
+        row_or_none = None if topic == "told" else self.random.choice(self.pictures.flags[country.name])
+        question = flag_question(self.random, country, fact, kind, rivals, knowledge=topic == "told")
+        return Lesson(topic, question, row_or_none)
 
-    def _about_shapes(self, kind: str, guess: bool) -> tuple[int, dict[str, Any]]:
+    def _about_shapes(self, kind: str) -> Lesson:
         row, facts = self.random.choice(self.pictures.shapes)
         asked = [fact for fact in facts if not (fact == "colour" and "count" in facts)]
         asks = self.random.choices(asked, [SHAPE_SHARES[fact] for fact in asked])[0]
-        question = shape_question(self.random, asks, facts[asks], kind)
-        if guess:
-            question["target"] = [self.random.choice(question.get("choices", SHAPE_ANSWERS[asks]))]
-        return row, question
+        return Lesson("shapes", shape_question(self.random, asks, facts[asks], kind), row)
 
-    def _about_flag(self, asks: str, kind: str, guess: bool) -> tuple[int, dict[str, Any]]:
-        rivals = self.every if guess else self.seen if asks == "name" else self.asked[asks]
-        country = self.random.choice(rivals)
-        rows = self.pictures.flags.get(country.name, [0])
-        return self.random.choice(rows), flag_question(self.random, country, asks, kind, rivals)
+    def _guess(self, kind: str) -> Lesson:
+        """Any answer is as right as another: no picture or a grey one, and sometimes nothing but the options."""
+        subject = self.random.choice(("shapes", "words", "name", *FACTS))
+        if subject == "shapes":
+            asks = self.random.choice(list(SHAPE_ANSWERS))
+            question = shape_question(self.random, asks, self.random.choice(SHAPE_ANSWERS[asks]), kind)
+        elif subject == "words":
+            question = word_question(self.random, self.random.choice(WORDS), kind)
+        else:
+            question = flag_question(self.random, self.random.choice(self.every), subject, kind, self.every)
+        if kind == "choice" and self.random.random() < BARE:
+            question["question"] = ""
+        return Lesson("guess", question, self.pictures.grey if self.random.random() < GREY else None)
 
 
 def batch(lessons: list[Lesson], processor: Any, pixels: torch.Tensor) -> dict[str, torch.Tensor]:
@@ -237,11 +247,11 @@ def write_truth(folder: Path, known: dict[str, Knowledge], training: dict[str, i
 
 
 def probe(model: Any, teacher: Teacher, processor: Any, pixels: torch.Tensor, n: int = 256) -> str:
-    """First answer token right, by kind and question, on fresh lessons."""
+    """Share of fresh lessons whose first answer token is right, by topic and kind."""
     state = teacher.random.getstate()
     lessons = [teacher.lesson() for _ in range(n)]
     teacher.random.setstate(state)
-    lessons = [lesson for lesson in lessons if lesson.picture is not None or "flag" not in lesson.question["question"]]
+    lessons = [lesson for lesson in lessons if lesson.topic != "guess"]
     inputs = batch(lessons, processor, pixels)
     labels = inputs.pop("labels")
     with torch.inference_mode():
@@ -251,12 +261,7 @@ def probe(model: Any, teacher: Teacher, processor: Any, pixels: torch.Tensor, n:
     right = (model.lm_head(hidden[rows, first - 1]).argmax(-1) == labels[rows, first]).tolist()
     found: dict[str, list[bool]] = {}
     for lesson, ok in zip(lessons, right, strict=True):
-        if lesson.picture is None and "country" not in lesson.question["question"] and "?" in lesson.question["question"]:
-            name = "told"
-        else:
-            name = lesson.question["question"][:14]
-        if lesson.picture is not None or name == "told":
-            found.setdefault(f"{lesson.question['kind'][0]}:{name}", []).append(ok)
+        found.setdefault(f"{lesson.topic}/{lesson.question['kind']}", []).append(ok)
     return " ".join(f"{name}={sum(oks) / len(oks):.2f}" for name, oks in sorted(found.items()))
 
 

@@ -18,6 +18,7 @@ INTERRUPTED = 130
 """Exit code after Ctrl-C."""
 
 COMMANDS = {
+    "demo": ("eyetest.commands.demo:demo", "Examine the embedded model on the embedded pictures and write the report."),
     "run": ("eyetest.commands.run:run", "Ask models questions under viewing conditions; numbers with intervals."),
     "check": ("eyetest.commands.check:check", "Before spending: do pictures decode, prompts render, what could this n detect?"),
     "score": ("eyetest.commands.score:score", "Read stored answers again, with no model call."),

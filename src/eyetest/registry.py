@@ -18,7 +18,11 @@ from eyetest.errors import UsageError, nearest, unknown
 Group = Literal["tasks", "conditions", "models"]
 
 BUILT_IN: Mapping[Group, Mapping[str, str]] = {
-    "tasks": {},
+    "tasks": {
+        "eyechart_shapes": "eyetest.tasks.eyechart:eyechart_shapes",
+        "eyechart_words": "eyetest.tasks.eyechart:eyechart_words",
+        "eyechart_flags": "eyetest.tasks.eyechart:eyechart_flags",
+    },
     "conditions": {
         "image": "eyetest.conditions.image:image",
         "no_image": "eyetest.conditions.image:no_image",
@@ -38,6 +42,7 @@ BUILT_IN: Mapping[Group, Mapping[str, str]] = {
         "constant": "eyetest.models.baselines:constant",
         "scripted": "eyetest.models.scripted:scripted",
         "phantom": "eyetest.models.phantom:phantom",
+        "eyechart": "eyetest.models.embedded:eyechart",
         "hf": "eyetest.models.huggingface:hf",
         "openai": "eyetest.models.openai_api:openai",
     },

@@ -7,7 +7,7 @@ import pytest
 from evaluation.made import Asked, go, item, items, predictions
 from eyetest import registry
 from eyetest.errors import StoreError, UsageError
-from eyetest.evaluation.rescore import rescore, results_of, table_of
+from eyetest.evaluation.rescore import rescore, summed_up, table_of
 from eyetest.evaluation.rundir import read_manifest
 from eyetest.scorers import ChoiceScorer
 from eyetest.tasks import Card, Task
@@ -41,7 +41,7 @@ def test_what_the_run_counted_survives(ran):
     counts = json.loads((ran / "results.json").read_bytes())["counts"]
     assert counts["answers"] == counts["asked"] + counts["cached"] + counts["shared"] == 85
     assert counts["inapplicable"] == [{"task": "samples", "condition": "shuffled", "samples": 5}]
-    assert rescore(ran).results.counts == results_of(ran).counts == counts
+    assert rescore(ran).results.counts == summed_up(ran)[1].counts == counts
     assert json.loads((ran / "results.json").read_bytes())["counts"] == counts
 
 
@@ -58,7 +58,7 @@ def test_an_edited_completion_is_read_again(ran):
 
     edit(ran, change)
     assert rescore(ran).changed > 20
-    assert results_of(ran).headline("samples", "asked", "image").value == 1.0
+    assert summed_up(ran)[1].headline("samples", "asked", "image").value == 1.0
 
 
 def test_another_directory_leaves_the_run_alone(ran, tmp_path):
@@ -71,7 +71,7 @@ def test_another_directory_leaves_the_run_alone(ran, tmp_path):
     manifest = read_manifest(tmp_path / "again")
     assert manifest["rescored_from"] == str(ran)
     assert manifest["spec"] == read_manifest(ran)["spec"]
-    assert json.dumps(results_of(tmp_path / "again").table()) == json.dumps(made.results.table())
+    assert json.dumps(summed_up(tmp_path / "again")[1].table()) == json.dumps(made.results.table())
 
 
 def test_another_runs_directory_is_refused(ran, tmp_path):
@@ -106,7 +106,7 @@ def test_a_broken_line_is_named_and_nothing_is_replaced(ran):
     lines[6] = lines[6][:50] + b"\n"
     (ran / "predictions.jsonl").write_bytes(b"".join(lines))
     before = contents(ran)
-    for call in (rescore, results_of, table_of):
+    for call in (rescore, summed_up, table_of):
         with pytest.raises(StoreError) as caught:
             call(ran)
         assert str(caught.value).startswith(f"{ran}/predictions.jsonl:7: not a prediction of eyetest (JSONDecodeError: ")

@@ -15,7 +15,7 @@ from evaluation.made import Asked, by_content, go, item, items, laid_out, predic
 from eyetest.errors import UsageError
 from eyetest.evaluation.evaluate import evaluate_plan, prepare
 from eyetest.evaluation.plan import Dataset
-from eyetest.evaluation.rescore import results_of
+from eyetest.evaluation.rescore import summed_up
 from eyetest.evaluation.table import Cell, Order, Table, chance_of
 from eyetest.reports.text import print_results
 from eyetest.tasks.from_samples import task_from_samples
@@ -136,9 +136,9 @@ def test_slices_are_the_mean_of_their_samples(ran):
 
 def test_stored_scores_give_the_same_results(ran):
     out, results = ran
-    again = results_of(out)
+    again = summed_up(out)[1]
     assert json.dumps(again.as_dict()) == json.dumps(results.as_dict())
-    assert {row.by for row in results_of(out, by=()).rows} == {""}
+    assert {row.by for row in summed_up(out, by=())[1].rows} == {""}
 
 
 def test_a_field_that_no_sample_has_is_named_before_anything_is_asked(ran, tmp_path):
@@ -151,7 +151,7 @@ def test_a_field_that_no_sample_has_is_named_before_anything_is_asked(ran, tmp_p
     )
     assert not model.seen
     with pytest.raises(UsageError, match=r"Fields: rare, topic. Write metadata.FIELD.$"):
-        results_of(ran[0], by=("metadata.nope",))
+        summed_up(ran[0], by=("metadata.nope",))[1]
     with pytest.raises(UsageError, match=r"no sample has a metadata field 'x'. Fields: none."):
         go(tmp_path, items(3), Asked(), by=["x"])
 

@@ -1,12 +1,16 @@
 from __future__ import annotations
 
+import io
 from collections import Counter
 from pathlib import Path
 
-from eyetest.reports import cards
+from PIL import Image as Pixels
+
+from eyetest import evaluate
+from eyetest.reports import cards, html
 from eyetest.reports.gather import gather
 from eyetest.reports.untrusted import TEXT_LENGTH
-from eyetest.types import Response
+from eyetest.types import Image, Response, Sample
 from reports.making import answer, usual, write_run
 
 
@@ -60,3 +64,15 @@ def test_an_example_is_the_sample_first_by_id_for_each_condition(tmp_path: Path)
     examples = gather(write_run(tmp_path, predictions)).examples["toys"]
     assert {asked.condition for asked in examples} == {"image", "no_image", "swapped", "shuffled"}
     assert {asked.turns[0][1][-1].text for asked in examples} == {"What colour is toy 0?"}  # type: ignore[union-attr]
+
+
+def test_a_picture_given_as_bytes_is_kept_once_and_shown(tmp_path: Path) -> None:
+    picture = io.BytesIO()
+    Pixels.new("RGB", (8, 8), (200, 30, 30)).save(picture, "PNG")
+    samples = [
+        Sample(f"q{n}", "Red?", ("yes",), choices=("yes", "no"), images=(Image(data=picture.getvalue()),)) for n in range(12)
+    ]
+    evaluate(samples, "oracle", conditions=("image", "blank"), out=tmp_path)
+    assert [len(file.name) for file in (tmp_path / "pictures").iterdir()] == [64]
+    page = html.page(gather(tmp_path), html.Options(embed_pictures=True))
+    assert page.count("data:image/png;base64,") >= 2

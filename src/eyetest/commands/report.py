@@ -9,7 +9,7 @@ from cyclopts import Parameter
 
 from eyetest.commands.grid import flag
 from eyetest.errors import UsageError
-from eyetest.evaluation.rescore import results_of
+from eyetest.evaluation.rescore import summed_up
 from eyetest.reports.text import print_results, terminal
 
 
@@ -30,7 +30,7 @@ def report(
     if embed_pictures and redact:
         raise UsageError("--embed-pictures and --redact contradict each other. Leave one out.")
     if html is None and csv is None and latex is None:
-        print_results(terminal(), results_of(run_directory, by=by or None))
+        print_results(terminal(), summed_up(run_directory, by or None)[1])
         return 0
     from eyetest.reports import export  # the page costs start-up time that the tables need not pay
 

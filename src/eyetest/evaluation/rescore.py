@@ -93,10 +93,10 @@ def table_of(directory: Path, by: tuple[str, ...] | None = None) -> Table:
     return table
 
 
-def results_of(directory: Path, by: tuple[str, ...] | None = None) -> Results:
-    """Estimates from the stored scores of a finished run; by: other slices than the run's own."""
-    stored = _stored(directory)
-    return stored.summarised(table_of(directory, by), stored.tasks())
+def summed_up(directory: Path, by: tuple[str, ...] | None = None) -> tuple[Table, Results]:
+    """The stored scores of a finished run and their estimates; by: other slices than the run's own."""
+    stored, table = _stored(directory), table_of(directory, by)
+    return table, stored.summarised(table, stored.tasks())
 
 
 def rescore(directory: Path, *, match: Match | None = None, out: Path | None = None) -> Rescored:

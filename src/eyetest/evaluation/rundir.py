@@ -4,6 +4,7 @@ run.json           what was asked for and of what: the manifest
 journal.txt        every answer as it arrived (see store.Journal)
 predictions.jsonl  one line an answer, written when the run ends
 results.json       the estimates
+pictures/          pictures that were given as bytes, by digest
 """
 
 from __future__ import annotations
@@ -13,15 +14,18 @@ import errno
 import os
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Self
 
+from eyetest import images
 from eyetest.errors import StoreError
-from eyetest.store import Journal, encode_prediction, from_json, full, to_json, write_whole
-from eyetest.types import Prediction
+from eyetest.store import BY_DIGEST, Journal, encode_prediction, from_json, full, to_json, write_whole
+from eyetest.types import Image, Message, Prediction
 
-MANIFEST, JOURNAL, PREDICTIONS, RESULTS, LOCK = "run.json", "journal.txt", "predictions.jsonl", "results.json", "lock"
+MANIFEST, JOURNAL, PREDICTIONS, RESULTS = "run.json", "journal.txt", "predictions.jsonl", "results.json"
+LOCK, PICTURES = "lock", "pictures"
 
 
 class RunDirectory:
@@ -36,6 +40,7 @@ class RunDirectory:
         except OSError as error:
             raise StoreError(f"Run directory {path}: cannot be written: {error.strerror}. Choose another with --out.") from error
         self._lines: IO[bytes] | None = None
+        self._kept: set[str] = set()
         try:
             self.journal = Journal(path / JOURNAL)
         except StoreError:
@@ -68,8 +73,20 @@ class RunDirectory:
             if self._lines is None:
                 self._lines = target.open("wb", buffering=1 << 20)
             self._lines.write(to_json(encode_prediction(prediction)))
+            for message in prediction.messages:
+                self._keep(message)
         except OSError as error:
             raise full(error, target, "writing predictions") from error
+
+    def _keep(self, message: Message) -> None:
+        """Keep the pictures that were given as bytes, once each: a report must be able to show them."""
+        for part in message.content:
+            if isinstance(part, Image) and part.data:
+                digest = images.digest(part)
+                if digest not in self._kept:
+                    (self.path / PICTURES).mkdir(exist_ok=True)
+                    write_whole(self.path / PICTURES / digest, part.data)
+                    self._kept.add(digest)
 
     def finish(self, results: Mapping[str, Any]) -> None:
         """Put predictions and results in place."""
@@ -99,6 +116,13 @@ class RunDirectory:
 
     def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None) -> None:
         self.close()
+
+
+def kept_picture(directory: Path, image: Image) -> Image:
+    """The picture as it can be read: one that was given as bytes is a file of the run directory."""
+    if image.path is None or not image.path.startswith(BY_DIGEST):
+        return image
+    return replace(image, path=str(directory / PICTURES / image.path.removeprefix(BY_DIGEST)))
 
 
 def _locked(path: Path) -> IO[bytes]:

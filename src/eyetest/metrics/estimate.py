@@ -8,7 +8,6 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-import eyetest
 from eyetest.metrics.columns import Columns, Counts, Metric, Policy, code, point
 from eyetest.stats import (
     WITHHELD,
@@ -22,6 +21,7 @@ from eyetest.stats import (
     wilson,
 )
 from eyetest.types import Estimate
+from eyetest.version import __version__
 
 MINIMUM = 10
 """Fewer distinct requests, or fewer independent groups, give no interval: it would be an invention."""
@@ -151,4 +151,4 @@ def joined(*notes: str) -> str:
 def signature(name: str, policy: Policy, method: str, seed: int) -> str:
     """Everything that defines the number, e.g. `accuracy|unparsed=wrong|interval=wilson95|seed=0|v0.1.0`."""
     unparsed = "wrong" if policy == "as_wrong" else "excluded"
-    return f"{name}|unparsed={unparsed}|interval={method}|seed={seed}|v{eyetest.__version__}"
+    return f"{name}|unparsed={unparsed}|interval={method}|seed={seed}|v{__version__}"

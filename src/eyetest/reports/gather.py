@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from eyetest.evaluation import setup
-from eyetest.evaluation.rescore import table_of
-from eyetest.evaluation.rundir import finished, read_counts, read_manifest
-from eyetest.evaluation.summary import Results, summarise
+from eyetest.evaluation.rescore import summed_up
+from eyetest.evaluation.rundir import finished, read_manifest
+from eyetest.evaluation.summary import Results
 from eyetest.reports.cards import Asked, Card, choose, collect
 from eyetest.reports.facts import Facts, by_group, facts_of
 from eyetest.reports.sheets import Sheet, sheets_of
@@ -48,9 +47,7 @@ def gather(directory: Path, by: tuple[str, ...] | None = None, *, samples: bool 
     manifest = read_manifest(directory)
     predictions = finished(directory)
     seed = manifest["spec"].get("seed", 0)
-    table = table_of(directory, by)
-    tasks = {name: setup.rebuilt(name, one.get("scoring", {}), None) for name, one in manifest["tasks"].items()}
-    results = summarise(table, tasks, seed=seed, counts=read_counts(directory))
+    table, results = summed_up(directory, by)
     groups = by_group(table)
     facts = facts_of(groups, results, seed=seed)
     cards, examples = collect(predictions, choose(table, groups, seed=seed)) if samples else ((), {})

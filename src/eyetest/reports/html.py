@@ -169,7 +169,7 @@ def _task(found: Gathered, task: str, place: int, numbers: dict[str, int], optio
     card = described.get("card", {})
     rows = [row for row in results.rows if row.task == task]
     pairs = [pair for pair in results.pairs if pair.task == task]
-    rule = policy(card, embed_pictures=options.embed_pictures, redact=options.redact)
+    rule = policy(card, found.directory, embed_pictures=options.embed_pictures, redact=options.redact)
     facts = [one for one in found.facts if one.task == task]
     order = _grid_order(found.manifest["spec"].get("conditions", ()))
     return TaskView(

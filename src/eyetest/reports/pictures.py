@@ -6,12 +6,14 @@ import base64
 import io
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from markupsafe import Markup
 
 from eyetest import images
 from eyetest.errors import BadImageError
+from eyetest.evaluation.rundir import kept_picture
 from eyetest.reports.untrusted import clean
 from eyetest.types import Image
 
@@ -28,14 +30,16 @@ class Policy:
     embed: bool
     reason: str
     """Why not; empty where they may."""
+    directory: Path = Path()
+    """The run's, which keeps the pictures that were given as bytes."""
 
 
-def policy(card: Mapping[str, Any], *, embed_pictures: bool, redact: bool) -> Policy:
+def policy(card: Mapping[str, Any], directory: Path, *, embed_pictures: bool, redact: bool) -> Policy:
     """The rule for one task. card: its card as in the manifest, where what is not stated is not allowed."""
     if redact:
         return Policy(False, "left out (--redact)")
     if embed_pictures or card.get("redistributable") is True:
-        return Policy(True, "")
+        return Policy(True, "", directory)
     return Policy(False, "picture not embedded: its dataset does not state that it may be passed on (see --embed-pictures)")
 
 
@@ -53,10 +57,8 @@ def drawn(image: Image | None, rule: Policy) -> Drawn:
         return Drawn(None, "no picture")
     if not rule.embed:
         return Drawn(None, rule.reason)
-    if image.path is not None and image.path.startswith("sha256:"):
-        return Drawn(None, "was given as bytes, which the run does not keep")
     try:
-        uri = _small(image)
+        uri = _small(kept_picture(rule.directory, image))
     except BadImageError as error:
         return Drawn(None, clean(str(error), 300))
     return Drawn(Markup(uri))  # noqa: S704 (base64 of our own encoder)

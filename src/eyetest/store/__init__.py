@@ -9,9 +9,17 @@ from eyetest.store.files import full, write_whole
 from eyetest.store.journal import Journal
 from eyetest.store.json_text import from_json, to_json
 from eyetest.store.keys import answer_key, content_key
-from eyetest.store.records import decode_prediction, decode_response, encode_prediction, encode_response, read_predictions
+from eyetest.store.records import (
+    BY_DIGEST,
+    decode_prediction,
+    decode_response,
+    encode_prediction,
+    encode_response,
+    read_predictions,
+)
 
 __all__ = [
+    "BY_DIGEST",
     "Cache",
     "Journal",
     "answer_key",

@@ -15,9 +15,13 @@ NOT_OURS = (ValueError, KeyError, TypeError, AttributeError)
 """What decoding raises on a record that is not one of ours."""
 
 
+BY_DIGEST = "sha256:"
+"""What stands before the digest of a picture that was given as bytes, in place of a path."""
+
+
 def _picture(part: Image) -> dict[str, Any]:
     # Not `images.digest`: an empty picture has none, and its prediction is written all the same.
-    content = part.path if part.data is None else "sha256:" + hashlib.sha256(part.data).hexdigest()
+    content = part.path if part.data is None else BY_DIGEST + hashlib.sha256(part.data).hexdigest()
     shown: dict[str, Any] = {"image": content}
     if part.member is not None:
         shown["member"] = part.member
@@ -27,7 +31,7 @@ def _picture(part: Image) -> dict[str, Any]:
 
 
 def _picture_from(record: Mapping[str, Any]) -> Image:
-    # Pictures given as bytes are not kept: what stands in the record is their digest, which is not a path.
+    # A picture given as bytes stands in the record as its digest; `evaluation.rundir.kept_picture` finds its file.
     return Image(path=record["image"], member=record.get("member"), operations=tuple(record.get("operations", ())))
 
 

@@ -1,0 +1,19 @@
+"""The tiny model that ships with eyetest."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from eyetest.eyechart import MODEL
+from eyetest.models.huggingface import hf
+from eyetest.types import Model
+
+
+def eyechart(argument: str, options: Mapping[str, str], seed: int) -> Model:
+    """The embedded LLaVA checkpoint, as `hf:` with its folder: what it sees and knows is in its model card.
+
+    Takes the options of `hf`. Raises as `hf` does, MissingExtraError above all.
+    """
+    model = hf(f"{MODEL}{argument and ','}{argument}", options, seed)
+    model.name = "eyechart"
+    return model
