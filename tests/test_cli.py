@@ -87,6 +87,11 @@ MISTAKES = {
         ("run", "--data", "items.jsonl", "--model", "chanse"),
         r"re:Unknown model 'chanse'\. Did you mean 'chance'\? Known: chance, constant, .*\.",
     ),
+    "no picture at all": (
+        run("--condition", "image,no_image"),
+        "items: no sample has a picture, so the condition 'no_image' shows nothing else than 'image'. "
+        "Name the column that holds the pictures (--column image=NAME), or leave the condition out.",
+    ),
     "model without its argument": (
         run("--model", "constant"),
         "constant needs the text that it always answers. Write constant:TEXT, for example 'constant:yes'.",
@@ -374,13 +379,30 @@ def test_names_are_listed_with_one_line_each(eyetest, what, named):
 
 
 def test_a_run_prints_its_tables_and_where_it_is(eyetest, here):
-    status, out, err = eyetest(*run("--condition", "image,no_image"))
+    status, out, err = eyetest(*run("--condition", "image,shuffled"))
     assert status == 0
     assert "items: accuracy with 95 % intervals" in out
-    assert err.splitlines() == ["items: 12 rows read, 12 kept (12 choice)", "Run directory: out"]
-    again = eyetest(*run("--condition", "image,no_image"))
+    said = ["items: 12 rows read, 12 kept (12 choice)", "  noticed: no sample has a picture", "Run directory: out"]
+    assert err.splitlines() == said
+    again = eyetest(*run("--condition", "image,shuffled"))
     assert (again[0], again[1]) == (0, out)
     assert eyetest("report", "out") == (0, out, "")
+
+
+def test_a_model_may_be_called_something(eyetest, here):
+    eyetest(*run("--model", "mine=phantom:perception=.5,knowledge=.5"))
+    models = {json.loads(line)["model"] for line in (here / "out" / "predictions.jsonl").open()}
+    assert models == {"constant:A", "mine"}
+
+
+@pytest.mark.parametrize(
+    ("flags", "asked"),
+    [((), {"short"}), (("--prompt", "default"), {"default"}), (("--prompt", "default,short"), {"default", "short"})],
+)
+def test_prompts_of_ones_own_are_asked_unless_others_are_named(eyetest, here, flags, asked):
+    (here / "run.toml").write_text('[prompt.short]\nsystem = "Answer in one word."\n')
+    eyetest("run", "run.toml", "--data", "items.jsonl", "--model", "constant:A", "--out", "out", *flags)
+    assert {json.loads(line)["prompt"] for line in (here / "out" / "predictions.jsonl").open()} == asked
 
 
 def test_without_out_the_same_command_finds_its_directory_again(eyetest, here):
@@ -392,13 +414,13 @@ def test_without_out_the_same_command_finds_its_directory_again(eyetest, here):
 
 
 def test_a_dry_run_says_what_would_be_asked(eyetest, here):
-    status, out, _ = eyetest(*run("--condition", "image,no_image", "--dry-run", "--model", "chance"))
+    status, out, _ = eyetest(*run("--condition", "image,knowledge", "--dry-run", "--model", "chance"))
     assert status == 0
     assert out.splitlines() == [
         "items",
         "  image: 12 answers, 12 distinct requests",
-        "  no_image: 12 answers, 12 distinct requests",
-        "  24 answers from 12 requests after sharing, for each model",
+        "  knowledge: 0 answers, 0 distinct requests, 12 samples do not apply",
+        "  12 answers from 12 requests after sharing, for each model",
         "constant:A: equal requests at temperature 0 are asked once",
         "chance: simulated: asked for every answer",
     ]
@@ -417,9 +439,11 @@ def test_failed_answers_are_exit_code_1_with_their_bounds(eyetest, here):
     (here / "there.png").write_bytes(b"x")
     status, out, err = eyetest(*run())
     assert status == 1
-    assert err.splitlines()[-1] == (
-        "1 of 14 answers failed and are outside every n. Run the same command again to ask exactly those."
-    )
+    assert err.splitlines()[-2:] == [
+        "1 of 14 answers lack a picture that can be read: mend the pictures, then run again.",
+        "They are outside every n. The first: sample 'row-13': The picture ./gone.png does not exist. "
+        "Check the folder of pictures and the file's name.",
+    ]
     assert "if failed answers were all wrong .500, all right .571: items, constant:A, image" in out
 
 
@@ -552,7 +576,7 @@ def test_an_interrupt_says_how_to_go_on(here):
     assert "Traceback" not in err
     assert process(*run()).returncode == 0
     assert len(predictions(here / "out")) == 12
-    assert json.loads((here / "out" / "results.json").read_bytes())["counts"]["cached"] == 6
+    assert json.loads((here / "out" / "results.json").read_bytes())["counts"]["resumed"] == 6
 
 
 @pytest.mark.parametrize("command", [("report", "out"), ("list", "conditions"), ("check", "--data", "items.jsonl")])

@@ -184,7 +184,7 @@ def test_a_broken_picture_costs_one_answer_and_is_healed(eyetest, here):
     (here / "pictures" / "4.png").write_bytes(whole)
     eyetest(*command)
     counts = results(here / "out")["counts"]
-    assert (counts["asked"], counts["cached"], counts["failed"]) == (1, 29, 0)
+    assert (counts["asked"], counts["resumed"], counts["failed"]) == (1, 29, 0)
 
 
 def test_a_limited_run_is_part_of_the_whole(eyetest, here):

@@ -84,7 +84,7 @@ class RunConfig(_Section):
     tasks: tuple[DataConfig, ...] = Field((), description="datasets")
     models: tuple[ModelConfig, ...] = Field((), description="models")
     conditions: tuple[str, ...] = Field(("image",), description="viewing conditions; compose with +")
-    prompts: tuple[str, ...] = Field(("default",), description="prompt names")
+    prompts: tuple[str, ...] = Field((), description="prompt names; your own, else the task's default, when left out")
     prompt: dict[str, PromptConfig] = Field(default_factory=dict, description="prompts of your own, by name")
     generation: GenerationConfig = Field(GenerationConfig(), description="how answers are produced")
     repeats: Annotated[int, Field(ge=1, description="how often each question is asked")] = 1

@@ -80,7 +80,7 @@ def test_a_kept_directory_is_gone_on_with(tmp_path):
     evaluate(items(12), first, out=tmp_path / "run", limit=0.5)
     evaluate(items(12), second, out=str(tmp_path / "run"), limit=0.5, by=())
     assert (len(first.seen), len(second.seen)) == (6, 0)
-    assert json.loads((tmp_path / "run" / "results.json").read_bytes())["counts"]["cached"] == 6
+    assert json.loads((tmp_path / "run" / "results.json").read_bytes())["counts"]["resumed"] == 6
 
 
 def test_a_cache_is_shared_and_by_default_there_is_none(tmp_path):
@@ -113,7 +113,11 @@ def test_progress_is_watched():
         ((items(2), "chanse"), {}, r"^Unknown model 'chanse'\. Did you mean 'chance'\?"),
         ((items(2), "chance"), {"conditions": ("imgae",)}, r"^Unknown condition 'imgae'\. Did you mean 'image'\?"),
         ((items(2), "chance"), {"conditions": ()}, r"^No condition\. Name at least one"),
-        ((items(2), "chance"), {"images": "x"}, r"images and columns describe a data file, but data is not a path\.$"),
+        (
+            (items(2), "chance"),
+            {"images": "x"},
+            r"images, columns, answer_is and match describe a data file, but",
+        ),
         ((items(2), "chance"), {"repeats": 0}, r"^evaluate\(\): repeats: .*greater than or equal to 1.*found 0"),
         ((items(2), "chance"), {"limit": 1.5}, r"^evaluate\(\): limit: .*a whole number of samples"),
         ((items(2), "chance"), {"temperature": -1}, r"^evaluate\(\): generation.temperature: .*greater than or equal to 0"),
@@ -146,3 +150,29 @@ def test_the_package_holds_what_it_promises():
     assert all(getattr(eyetest, name) is not None for name in eyetest.__all__)
     with pytest.raises(AttributeError, match="module 'eyetest' has no attribute 'evalute'"):
         eyetest.evalute  # noqa: B018
+
+
+def test_failures_are_warned_of_and_named(tmp_path):
+    def broken(_messages):
+        raise ValueError("no such luck")
+
+    with pytest.warns(UserWarning, match=r"12 of 12 answers failed .* The first: sample 'q0000': ValueError: no such luck"):
+        results = evaluate(items(12), {"broken": broken})
+    assert results.counts["first_failure"] == "sample 'q0000': ValueError: no such luck"
+
+
+def test_answers_as_letters_and_a_string_of_conditions(tmp_path):
+    rows = [{"question": "Which?", "choices": ["cat", "dog"], "answer": "B"} for _ in range(12)]
+    file = write_items(tmp_path / "items.jsonl", rows)
+    results = evaluate(file, {"dog": lambda _messages: "dog"}, conditions="image, shuffled", answer_is="letter")
+    assert [results.headline("items", "dog", condition).value for condition in ("image", "shuffled")] == [1.0, 1.0]
+
+
+def test_results_show_their_headlines_and_name_their_cells():
+    results = evaluate(items(12), {"cat": lambda _messages: "cat"})
+    assert repr(results).splitlines() == [
+        "Results, 95 % intervals:",
+        "samples | cat | image | accuracy 0.333 [0.138, 0.609] n=12",
+    ]
+    with pytest.raises(KeyError, match=r"no cell .*; there are \('samples', 'cat', 'image', 'default'\)"):
+        results.headline("samples", "cat", "imag")

@@ -90,7 +90,7 @@ def test_a_run_that_ended_asks_nothing_again(tmp_path):
     before, model = predictions(tmp_path), Asked()
     outcome = go(tmp_path, items(20), model, conditions=conditions(3))
     assert not model.seen
-    assert outcome.progress.cached == 60
+    assert (outcome.progress.resumed, outcome.progress.cached) == (60, 0)
     assert predictions(tmp_path) == before
 
 

@@ -37,15 +37,15 @@ def test_tasks_share_the_cards(tmp_path: Path) -> None:
     assert Counter(card.choice.task for card in found) == {"toys": 8, "b": 8, "c": 3}
 
 
-def test_outcomes_without_a_blind_condition_and_of_unread_answers(tmp_path: Path) -> None:
+def test_outcomes_without_a_blind_condition_and_of_unparsed_answers(tmp_path: Path) -> None:
     predictions = [answer(0), answer(1, right=False), answer(2, status="refused")]
     predictions.append(answer(3, status="unscored", response=Response(status="error", error="timeout\0")))
     found = {card.choice.sample: card for card in gather(write_run(tmp_path, predictions)).cards}
     assert {sample: card.choice.outcome for sample, card in found.items()} == {
         "q000": "right",
         "q001": "wrong",
-        "q002": "unread",
-        "q003": "unread",
+        "q002": "unparsed",
+        "q003": "unparsed",
     }
     given = found["q003"].given["seer", "image"]
     assert (given.verdict, given.rule) == ("error", "option_text: timeout")

@@ -161,7 +161,7 @@ def test_sections_come_in_order_and_the_numbers_are_those_of_the_run(tmp_path: P
     assert sections == ["words", "scores", "picture", "knowledge", "mistakes", "samples", "prompts", "provenance"]
     said = re.sub(r"\s+", " ", seen.text)
     assert "needs the picture: 75 % right with the picture; without it 25 %, which cannot be told from guessing (25 %)." in said
-    assert "Of 40 questions: 30 right with the picture; 20 only with it; 10 also without it" in said
+    assert "Of 40 questions: 30 right with the picture, 10 without it, where guessing gives about 10; 20 only with it, 10 both ways" in said
     assert "75.0 [59.8, 85.8] n 40" in said
     assert next(iter(in_words(found.facts))).startswith("seer needs the picture: 75 %")
 

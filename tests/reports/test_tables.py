@@ -36,8 +36,8 @@ def test_csv_has_the_exact_numbers_in_three_columns(tmp_path: Path) -> None:
     assert (score["metric"], score["score"], score["n"], score["guessing"]) == ("accuracy", "0.75", "40", "0.25")
     assert 0.59 < float(score["score low"]) < 0.60 < float(score["score high"]) < 0.86
     cells = read(as_csv(found["cells"]))[0]
-    assert [cells[name] for name in ("right with", "only with", "with and without", "only without", "never")] == [
-        "30", "20", "10", "0", "10",
+    assert [cells[name] for name in ("right with", "right without", "only with", "both ways", "only without", "never")] == [
+        "30", "10", "20", "10", "0", "10",
     ]  # fmt: skip
     gap = read(as_csv(found["gap_rates"]))[0]
     assert float(gap["gap rate"]) == pytest.approx(2 / 3)
@@ -72,7 +72,7 @@ def test_latex_is_a_booktabs_table_with_a_cell_a_column(tmp_path: Path) -> None:
         assert {len(re.findall(r"(?<!\\)&", line)) for line in rows} == {columns - 1}
         assert text.count(r"\toprule") == text.count(r"\midrule") == text.count(r"\bottomrule") == 1
         assert "%" not in re.sub(r"\\%", "", text)
-    assert r"seer & image & accuracy & wrong & 75.0 [59.8, 85.8]" in as_latex(sheets(tmp_path)["scores"]).replace("choice & ", "")
+    assert r"seer & image & accuracy & unparsed as wrong & 75.0 [59.8, 85.8]" in as_latex(sheets(tmp_path)["scores"]).replace("choice & ", "")
 
 
 def test_files_are_written_and_a_place_that_cannot_be_is_named(tmp_path: Path) -> None:

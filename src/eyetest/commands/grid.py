@@ -32,7 +32,8 @@ class GridOptions:
     dir: Annotated[str | None, flag("Folder that holds the task's files.")] = None
     split: Annotated[str | None, flag("Split of the task.")] = None
     model: Annotated[
-        tuple[str, ...], flag("NAME[:ARGUMENT], e.g. chance, hf:PATH, openai:NAME. Repeatable. See: eyetest list models.")
+        tuple[str, ...],
+        flag("[CALLED=]NAME[:ARGUMENT], e.g. chance, mine=hf:PATH, openai:NAME. Repeatable. See: eyetest list models."),
     ] = ()
     condition: Annotated[
         tuple[str, ...], flag("Viewing conditions, comma-separated; + composes. See: eyetest list conditions.")
@@ -65,7 +66,7 @@ def read_config(run_file: Path | None, options: GridOptions) -> tuple[RunConfig,
 def _given(options: GridOptions, values: Mapping[str, Any]) -> dict[str, Any]:
     """The values that flags set."""
     given: dict[str, Any] = {
-        "models": list(options.model),
+        "models": [_model(text) for text in options.model],
         "conditions": _commas(options.condition),
         "prompts": _commas(options.prompt),
         "repeats": options.repeats,
@@ -105,6 +106,14 @@ def _tasks(options: GridOptions) -> list[dict[str, Any]]:
 
 def _without_none(values: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in values.items() if value is not None}
+
+
+def _model(text: str) -> dict[str, str]:
+    """`CALLED=SPEC` or `SPEC`; an equals sign behind the first colon belongs to the spec."""
+    called, equals, spec = text.partition("=")
+    if equals and ":" not in called and "," not in called and called.strip():
+        return {"name": called.strip(), "model": spec}
+    return {"model": text}
 
 
 def _pair(text: str) -> tuple[str, str]:

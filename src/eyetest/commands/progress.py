@@ -25,7 +25,8 @@ class Shown:
     def __init__(self, console: Console) -> None:
         self.console = console
         self.live = console.is_terminal
-        self._started = self._next = time.monotonic()
+        self._next = time.monotonic()
+        self._said = (self._next, 0)
         self._gap = LINES[0]
         self._bar: Bar | None = None
         if not self.live:
@@ -55,11 +56,13 @@ class Shown:
             self._next = now + REFRESH
             self._bar.update(self._bar.task_ids[0], completed=progress.done, total=progress.total, counts=counts(progress))
             return
+        # The speed since the last line: a model that had to be loaded first, or answers from a journal, say nothing of the rest.
+        rate = (progress.done - self._said[1]) / (now - self._said[0])
+        left = f", about {(progress.total - progress.done) / rate:.0f} s left" if rate > 0 and self._said[1] else ""
+        self._said = (now, progress.done)
         self._gap = min(LINES[1], self._gap * 2)
         self._next = now + self._gap
-        rate = max(progress.done, 1) / (now - self._started)
-        left = max(0.0, (progress.total - progress.done) / rate)
-        said = f"{progress.done}/{progress.total} done, {counts(progress)}, about {left:.0f} s left"
+        said = f"{progress.done}/{progress.total} done, {counts(progress)}{left}"
         self.console.print(said, highlight=False, soft_wrap=True)
 
     def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None) -> None:
@@ -71,5 +74,5 @@ def counts(progress: Progress) -> str:
     """The counts that matter, in words."""
     return (
         f"{progress.unparsed} unparsed, {progress.refused} refused, {progress.failed} failed, "
-        f"{progress.cached} cached, {progress.shared} shared"
+        f"{progress.resumed} resumed, {progress.cached} cached, {progress.shared} shared"
     )

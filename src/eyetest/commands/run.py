@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
+from rich.console import Console
 
 from eyetest.commands.grid import GridOptions, flag, read_config
 from eyetest.commands.progress import Shown
 from eyetest.commands.said import say_loads, say_plan
 from eyetest.evaluation import setup
 from eyetest.evaluation.evaluate import evaluate_plan, prepare
+from eyetest.evaluation.run import Progress
 from eyetest.reports.text import print_results, terminal
+from eyetest.reports.untrusted import clean
 
 FAILED_ITEMS = 1
 """Exit code of a run in which some answers failed."""
@@ -44,14 +46,17 @@ def run(
         outcome = evaluate_plan(config, plan, models, watch=shown)
     print_results(out, outcome.results)
     log.print(f"Run directory: {outcome.directory}", highlight=False, markup=False, soft_wrap=True)
-    failed = outcome.progress.failed
-    if failed:
-        sys.stderr.flush()
-        log.print(
-            f"{failed} of {outcome.progress.done} answers failed and are outside every n. "
-            f"Run the same command again to ask exactly those.",
-            style="bold red",
-            highlight=False,
-            soft_wrap=True,
-        )
-    return FAILED_ITEMS if failed else 0
+    _say_failures(log, outcome.progress)
+    return FAILED_ITEMS if outcome.progress.failed else 0
+
+
+def _say_failures(log: Console, progress: Progress) -> None:
+    calls, pictures = progress.failed - progress.bad_images, progress.bad_images
+    said = []
+    if calls:
+        said.append(f"{calls} of {progress.done} answers failed. Run the same command again to ask exactly those.")
+    if pictures:
+        said.append(f"{pictures} of {progress.done} answers lack a picture that can be read: mend the pictures, then run again.")
+    if said:
+        said.append(f"They are outside every n. The first: {clean(progress.first_failure)}")
+        log.print("\n".join(said), style="bold red", highlight=False, markup=False, soft_wrap=True)

@@ -21,6 +21,8 @@ def say_loads(console: Console, plan: Plan) -> None:
         kinds = ", ".join(f"{count} {kind}" for kind, count in survey.kinds.items())
         line = f"{survey.task.name}: {report.read} rows read, {survey.n_split} kept{asked} ({kinds})"
         console.print(line, highlight=False, markup=False, soft_wrap=True)
+        if not survey.pictured:
+            console.print("  noticed: no sample has a picture", highlight=False, markup=False)
         for word, counts in (("dropped", report.dropped), ("noticed", report.warnings)):
             for reason, count in counts.items():
                 places = report.rows.get(reason, [])

@@ -118,6 +118,11 @@ def needs_pool(texts: Iterable[str]) -> bool:
     return any(step.card.needs_pool for text in texts for step in parse(text))
 
 
+def about_pictures(text: str) -> bool:
+    """Whether the condition differs from `image` by its picture alone, or needs one: without any picture it says nothing."""
+    return any(step.card.changes == {"picture"} or "picture" in step.card.needs for step in parse(text))
+
+
 def build(text: str, pool: Pool) -> Composed:
     """The condition `text`, ready for one task.
 

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import os
 import tempfile
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import cast
+from typing import Literal, cast
 
 from eyetest.config import run_config
 from eyetest.errors import UsageError
-from eyetest.evaluation.evaluate import Outcome, evaluate_plan, prepare
+from eyetest.evaluation.evaluate import evaluate_plan, prepare
 from eyetest.evaluation.plan import Dataset
 from eyetest.evaluation.run import Progress
 from eyetest.evaluation.summary import Results
 from eyetest.models import build
 from eyetest.models.function import CallableModel
 from eyetest.tasks import Task
+from eyetest.tasks.custom import AnswerIs
 from eyetest.tasks.from_file import task_from_file
 from eyetest.tasks.from_samples import task_from_samples
 from eyetest.types import Message, Model, Response, Sample
@@ -26,6 +28,9 @@ AskedFunction = Callable[[tuple[Message, ...]], str | Response]
 
 AnyModel = str | Model | AskedFunction
 """A model: a spec such as `chance`, an object with `generate`, or a function."""
+
+Match = Literal["tokens", "contains"]
+"""How short answers are compared."""
 
 AnyData = str | os.PathLike[str] | Task | Iterable[Sample]
 """Data: a file, a task, or samples."""
@@ -38,6 +43,8 @@ def evaluate(
     conditions: str | Sequence[str] = ("image",),
     images: str | os.PathLike[str] | None = None,
     columns: Mapping[str, str] | None = None,
+    answer_is: AnswerIs = "text",
+    match: Match = "tokens",
     repeats: int = 1,
     temperature: float = 0.0,
     max_tokens: int = 256,
@@ -51,7 +58,8 @@ def evaluate(
 ) -> Results:
     """Ask models questions under viewing conditions; scores with intervals as a table.
 
-    data: a JSONL/CSV/TSV/Parquet/XLSX file (with `images` and `columns` as on the command line), a Task, or samples.
+    data: a JSONL/CSV/TSV/Parquet/XLSX file (with `images`, `columns`, `answer_is` and `match` as on the command line), a
+    Task, or samples.
     models: one or several of: a spec ("chance", "hf:PATH", "openai:NAME"), a Model, a function of the messages. A mapping
     names them; a function's answers are never cached.
     conditions: as on the command line, e.g. ("image", "no_image+shuffled") or "image,no_image+shuffled".
@@ -76,23 +84,36 @@ def evaluate(
     config = run_config(values, "evaluate()")
     built = _models(models, seed)
     config = config.model_copy(update={"models": tuple(config.models[0].model_copy(update={"model": one.name}) for one in built)})
-    task = _task(data, images, columns)
+    task = _task(data, images, columns, answer_is, match)
     plan = prepare(config, (Dataset(task, split=task.splits[0]),))
 
-    def ask(directory: str) -> Outcome:
-        return evaluate_plan(config.model_copy(update={"out": directory}), plan, built, watch=watch)
+    def ask(directory: str) -> Results:
+        outcome = evaluate_plan(config.model_copy(update={"out": directory}), plan, built, watch=watch)
+        _warn(outcome.progress)
+        return outcome.results
 
     if out is not None:
-        return ask(os.fspath(out)).results
+        return ask(os.fspath(out))
     with tempfile.TemporaryDirectory(prefix="eyetest-") as directory:
-        return ask(directory).results
+        return ask(directory)
 
 
-def _task(data: AnyData, images: str | os.PathLike[str] | None, columns: Mapping[str, str] | None) -> Task:
+def _warn(progress: Progress) -> None:
+    if progress.failed:
+        warnings.warn(
+            f"{progress.failed} of {progress.done} answers failed and are outside every n. The first: {progress.first_failure}",
+            stacklevel=4,
+        )
+
+
+def _task(
+    data: AnyData, images: str | os.PathLike[str] | None, columns: Mapping[str, str] | None, answer_is: AnswerIs, match: Match
+) -> Task:
     if isinstance(data, str | os.PathLike):
-        return task_from_file(Path(data), image_folder=None if images is None else Path(images), columns=columns)
-    if images is not None or columns:
-        raise UsageError("evaluate(): images and columns describe a data file, but data is not a path.")
+        folder = None if images is None else Path(images)
+        return task_from_file(Path(data), image_folder=folder, columns=columns, answer_is=answer_is, match=match)
+    if images is not None or columns or answer_is != "text" or match != "tokens":
+        raise UsageError("evaluate(): images, columns, answer_is and match describe a data file, but data is not a path.")
     return data if isinstance(data, Task) else task_from_samples(data)
 
 

@@ -49,19 +49,34 @@ def prepare(config: RunConfig, datasets: Sequence[Dataset], *, folder: Path = Pa
     pooled = conditions.needs_pool(wanted)
     selection = Selection(config.limit, config.ids)
     surveys = tuple(survey(one, selection, seed=config.seed, pooled=pooled, strict=config.strict) for one in datasets)
+    _check_pictures(surveys, wanted)
     check_fields(config.by, chain.from_iterable(one.samples() for one in surveys))
     settings = config.generation
     generation = Generation(settings.temperature, settings.top_p, settings.max_tokens)
-    plan = Plan(surveys, wanted, config.prompts, own, generation, config.repeats, config.seed)
+    asked = config.prompts or tuple(own) or ("default",)
+    plan = Plan(surveys, wanted, asked, own, generation, config.repeats, config.seed)
     plan.rehearse()
     return plan
+
+
+def _check_pictures(surveys: Sequence[Survey], wanted: Sequence[str]) -> None:
+    """Refuse a test of sight without a single picture: a column that was not named would pass as blindness."""
+    if any(one.pictured for one in surveys):
+        return
+    about_pictures = [text for text in wanted if conditions.about_pictures(text)]
+    if about_pictures:
+        raise UsageError(
+            f"{', '.join(one.task.name for one in surveys)}: no sample has a picture, so the condition {about_pictures[0]!r} "
+            f"shows nothing else than 'image'. Name the column that holds the pictures (--column image=NAME), "
+            f"or leave the condition out."
+        )
 
 
 def specification(config: RunConfig, plan: Plan) -> dict[str, Any]:
     """What decides which questions a run asks: two runs with equal specifications share a run directory."""
     spec = config.model_dump(mode="json", exclude={"out", "cache", "use_cache", "by", "strict", "tasks", "conditions"})
     tasks = [{"name": one.task.name, "split": one.dataset.split, "samples": one.fingerprint} for one in plan.surveys]
-    return spec | {"conditions": list(plan.conditions), "tasks": tasks}
+    return spec | {"conditions": list(plan.conditions), "prompts": list(plan.prompts), "tasks": tasks}
 
 
 def default_directory(spec: Mapping[str, Any]) -> Path:
@@ -87,6 +102,7 @@ def manifest(config: RunConfig, plan: Plan, models: Sequence[Model]) -> dict[str
         "packages": _versions("numpy", "scipy", "pillow", "torch", "transformers", "aiohttp"),
         "started": datetime.now(UTC).isoformat(timespec="seconds"),
         "by": list(config.by),
+        "sources": [task.model_dump(mode="json", exclude_defaults=True) for task in config.tasks],
         "tasks": {one.task.name: _described(one) for one in plan.surveys},
         "models": {model.name: {"identity": model.identity, "simulated": model.simulated} for model in models},
     }

@@ -68,6 +68,8 @@ class Survey:
     """Samples that will be asked."""
     n_split: int
     """Samples in the split."""
+    pictured: int
+    """Of these, samples with a picture."""
     kinds: Mapping[Kind, int]
     """Selected samples of each kind."""
     labels: tuple[str, ...]
@@ -98,6 +100,7 @@ class _Tally:
     """What a pass over the asked samples adds up to."""
 
     n: int = 0
+    pictured: int = 0
     kinds: Counter[Kind] = field(default_factory=Counter)
     classes: Counter[str] = field(default_factory=Counter)
     options: tuple[str, ...] | None = None
@@ -107,6 +110,7 @@ class _Tally:
 
     def see(self, sample: Sample) -> None:
         self.n += 1
+        self.pictured += bool(sample.images)
         self.kinds[sample.kind] += 1
         self.digest.update(sample.id.encode("utf-8", "surrogatepass") + b"\0")
         if sample.kind != "choice" or not self.shared:
@@ -148,7 +152,17 @@ def survey(dataset: Dataset, selection: Selection, *, seed: int, pooled: bool, s
                 tally.see(sample)
     classes = {label: tally.classes[label] for label in tally.labels}
     return Survey(
-        dataset, report, tally.n, len(ids), dict(tally.kinds), tally.labels, classes, selected, pool, tally.digest.hexdigest()
+        dataset,
+        report,
+        tally.n,
+        len(ids),
+        tally.pictured,
+        dict(tally.kinds),
+        tally.labels,
+        classes,
+        selected,
+        pool,
+        tally.digest.hexdigest(),
     )
 
 

@@ -33,13 +33,20 @@ class Progress:
     done: int = 0
     asked: int = 0
     """Requests sent to a model."""
+    resumed: int = 0
+    """Answers that the run's own journal held from an earlier call of the same run."""
     cached: int = 0
-    """Answers that the journal or the cache held before this run."""
+    """Answers that the cache held from other runs."""
     shared: int = 0
     """Answers that came with an equal request of this run."""
     unparsed: int = 0
     refused: int = 0
     failed: int = 0
+    """Failed calls and bad pictures."""
+    bad_images: int = 0
+    """Of these, bad pictures: asking again does not mend them."""
+    first_failure: str = ""
+    """What went wrong the first time."""
     inapplicable: Counter[tuple[str, str]] = field(default_factory=Counter)
     """(task, condition) -> samples to which the condition does not apply, the same for every model."""
 
@@ -100,10 +107,6 @@ class _Asker:
                 continue
             known = self._known(key)
             if known is not None:
-                if self.journal.is_new(key):
-                    self.progress.shared += 1
-                else:
-                    self.progress.cached += 1
                 self._finish(work, name, known)
                 continue
             self.works[key] = [(work, name)]
@@ -111,10 +114,17 @@ class _Asker:
             yield work.request
 
     def _known(self, key: bytes) -> Response | None:
+        """The answer that the journal or the cache holds, counted."""
         response = self.journal.get(key)
-        if response is None and self.cache is not None and not self.model.simulated:
+        if response is not None:
+            if self.journal.is_new(key):
+                self.progress.shared += 1
+            else:
+                self.progress.resumed += 1
+        elif self.cache is not None and not self.model.simulated:
             response = self.cache.get(key)
             if response is not None:
+                self.progress.cached += 1
                 self.journal.put(key, response)
         return response
 
@@ -151,7 +161,10 @@ class _Asker:
         progress.done += 1
         progress.unparsed += reading.status == "unparsed"
         progress.refused += reading.status == "refused"
-        progress.failed += response.status in FAILED
+        if response.status in FAILED:
+            progress.failed += 1
+            progress.bad_images += response.status == "bad_image"
+            progress.first_failure = progress.first_failure or f"sample {origin.sample.id!r}: {response.error}"
         self.sink(
             Prediction(
                 task=origin.task,

@@ -79,7 +79,7 @@ class ClassTable:
     """[target][answer]; the last column is none of the labels. Empty over MAX_CONFUSION labels."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Results:
     """Everything a run found."""
 
@@ -97,7 +97,20 @@ class Results:
         for row in self.rows:
             if (row.task, row.model, row.condition, row.prompt, row.by) == (task, model, condition, prompt, ""):
                 return row.estimate
-        raise KeyError((task, model, condition, prompt))
+        cells = dict.fromkeys((row.task, row.model, row.condition, row.prompt) for row in self.rows)
+        raise KeyError(f"no cell {(task, model, condition, prompt)}; there are {', '.join(map(str, cells)) or 'none'}")
+
+    def __repr__(self) -> str:
+        """The headline of every cell, one a line."""
+        lines, seen = [], set[tuple[str, ...]]()
+        for row in self.rows:
+            cell, made = (row.task, row.model, row.prompt, row.condition, row.kind), row.estimate
+            if row.by or cell in seen:
+                continue
+            seen.add(cell)
+            value = f"{made.metric} {made.value:.3f} [{made.low:.3f}, {made.high:.3f}] n={made.n}"
+            lines.append(f"{row.task} | {row.model} | {row.condition} | {value}" + (f" | {made.note}" if made.note else ""))
+        return "\n".join(["Results, 95 % intervals:", *lines])
 
     def as_dict(self) -> dict[str, Any]:
         """For `results.json`; nan becomes null."""
@@ -220,11 +233,13 @@ def counted(progress: Progress) -> dict[str, Any]:
     return {
         "answers": progress.done,
         "asked": progress.asked,
+        "resumed": progress.resumed,
         "cached": progress.cached,
         "shared": progress.shared,
         "unparsed": progress.unparsed,
         "refused": progress.refused,
         "failed": progress.failed,
+        "first_failure": progress.first_failure,
         "inapplicable": [
             {"task": task, "condition": condition, "samples": count}
             for (task, condition), count in sorted(progress.inapplicable.items())

@@ -236,25 +236,37 @@ class Constant:
 
 
 def oracle(argument: str, options: Mapping[str, str], seed: int) -> Model:  # noqa: ARG001  (every factory has this form)
-    """`oracle`: always right. Raises UsageError on any argument or option."""
+    """Always right: the upper end of every metric.
+
+    Raises UsageError on any argument or option.
+    """
     no_argument(argument, options, what="oracle")
     return Oracle("oracle", "oracle")
 
 
 def chance(argument: str, options: Mapping[str, str], seed: int) -> Model:
-    """`chance`: a uniform guess. Raises UsageError on any argument or option."""
+    """A uniform guess among the options; `unknown` where there are none.
+
+    Raises UsageError on any argument or option.
+    """
     no_argument(argument, options, what="chance")
     return Chance("chance", seed)
 
 
 def majority(argument: str, options: Mapping[str, str], seed: int) -> Model:  # noqa: ARG001  (every factory has this form)
-    """`majority`: the most frequent target; `prepare` must be called first. Raises UsageError on any argument or option."""
+    """The most frequent right answer of the training split, else of the data themselves.
+
+    `prepare` must be called first. Raises UsageError on any argument or option.
+    """
     no_argument(argument, options, what="majority")
     return Majority("majority")
 
 
 def constant(argument: str, options: Mapping[str, str], seed: int) -> Model:  # noqa: ARG001  (every factory has this form)
-    """`constant:TEXT[,decode=true]`: always TEXT, after decoding the pictures if asked. Raises UsageError without a text."""
+    """Always the same text: constant:TEXT; with ,decode=true it decodes the pictures first.
+
+    Raises UsageError without a text.
+    """
     text, found = read_spec(argument, options, {"decode": bool}, what="constant", free_text=True)
     if not text:
         raise UsageError("constant needs the text that it always answers. Write constant:TEXT, for example 'constant:yes'.")

@@ -10,7 +10,7 @@ from eyetest.types import Model
 
 
 def eyechart(argument: str, options: Mapping[str, str], seed: int) -> Model:
-    """The embedded LLaVA checkpoint, as `hf:` with its folder: what it sees and knows is in its model card.
+    """The embedded model: a tiny LLaVA whose model card says what it sees and knows.
 
     Takes the options of `hf`. Raises as `hf` does, MissingExtraError above all.
     """

@@ -56,7 +56,7 @@ SAMPLE_FAILURES = (RuntimeError, ValueError, IndexError, ArithmeticError)
 
 
 def hf(argument: str, options: Mapping[str, str], seed: int) -> Model:
-    """The model `hf:ARGUMENT`: a checkpoint folder or a hub id, with options after commas.
+    """A Hugging Face checkpoint, hf:PATH_OR_ID, with options after commas, e.g. batch_size=16,dtype=bfloat16.
 
     options: the same keys from a run file; those in `argument` win. Keys: batch_size (8), dtype (auto, float32,
     bfloat16, float16), device (auto, cpu, cuda, mps), revision (of a hub id), trust_remote_code (false).

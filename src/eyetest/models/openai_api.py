@@ -59,9 +59,10 @@ NO_ACCESS = frozenset({401, 403, 404})
 
 
 def openai(argument: str, options: Mapping[str, str], seed: int) -> OpenAIModel:
-    """The model `openai:NAME[,option=value,...]`; the spec wins over the run file's options. `seed` only jitters the waits.
+    """An OpenAI-compatible endpoint, openai:NAME, with options after commas, e.g. base_url=URL,concurrency=64.
 
-    Raises UsageError on a wrong option and ModelError when a server elsewhere needs a key and there is none.
+    The spec wins over the run file's options; `seed` only jitters the waits. Raises UsageError on a wrong option and
+    ModelError when a server elsewhere needs a key and there is none.
     """
     settings = read_settings(argument, options)
     return OpenAIModel(settings, read_key(settings), name=f"openai:{argument}", seed=seed)

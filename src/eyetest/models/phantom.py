@@ -267,7 +267,7 @@ class Phantom(Simulated):
 
 
 def phantom(argument: str, options: Mapping[str, str], seed: int) -> Model:
-    """`phantom[:perception=0.8,knowledge=0.7,guess=chance|wrong|none,refuse=0,format_error=0,drift=0]`.
+    """A simulated model of known truth: phantom:perception=0.8,knowledge=0.7,guess=chance,refuse=0,format_error=0,drift=0.
 
     Raises UsageError on an argument, an unknown option, or a value outside its range.
     """

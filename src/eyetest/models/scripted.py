@@ -144,9 +144,10 @@ def _entry(record: Mapping[str, Any], place: str) -> tuple[Key, str]:
 
 
 def scripted(argument: str, options: Mapping[str, str], seed: int) -> Model:  # noqa: ARG001  (every factory has this form)
-    """`scripted:FILE.jsonl`. The file is read here, so that a wrong line stops a run before its first request.
+    """Completions from a file, scripted:FILE.jsonl, one {"id", "condition" (optional), "completion"} a line.
 
-    Raises UsageError without a file or with an option, DataError as `read_script` does.
+    The file is read here, so that a wrong line stops a run before its first request. Raises UsageError without a file or
+    with an option, DataError as `read_script` does.
     """
     path, _ = read_spec(argument, options, {}, what="scripted", free_text=True)
     if not path:

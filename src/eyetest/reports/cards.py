@@ -32,7 +32,7 @@ OUTCOMES: Mapping[str, str] = {
     "loses": "right only without the picture",
     "right": "right",
     "wrong": "wrong",
-    "unread": "not read: refused, unreadable or failed",
+    "unparsed": "unparsed, refused or failed",
 }
 """Outcome -> plain words. `right` and `wrong` are for runs that never took the picture away."""
 
@@ -94,7 +94,7 @@ class Card:
 
 def choose(table: Table, groups: Mapping[Group, Mapping[str, Columns]], *, seed: int, most: int = MOST) -> tuple[Choice, ...]:
     """At most `most` samples, shared evenly by the tasks, over all outcomes and models as far as they occur."""
-    tasks = list(dict.fromkeys(task for task, _, _ in groups))
+    tasks = list(dict.fromkeys(task for task, *_ in groups))
     ids = _ids(table, tasks)
     chosen: list[Choice] = []
     for number, task in enumerate(tasks):
@@ -115,9 +115,12 @@ _Queue = tuple[str, str, list[str]]
 
 def _queues(task: str, groups: Mapping[Group, Mapping[str, Columns]], ids: list[str], seed: int) -> Iterator[_Queue]:
     found: dict[str, dict[str, list[int]]] = {}
-    for (name, model, _), conditions in groups.items():
-        if name == task and model not in found:  # the first prompt stands for the others
-            found[model] = _outcomes(conditions)
+    first: dict[str, str] = {}  # the first prompt stands for the others
+    for (name, model, prompt, _), conditions in groups.items():
+        if name == task and first.setdefault(model, prompt) == prompt:
+            of_model = found.setdefault(model, {})
+            for outcome, numbers in _outcomes(conditions).items():
+                of_model.setdefault(outcome, []).extend(numbers)
     for outcome in OUTCOMES:
         for model, samples in found.items():
             named = [ids[number] for number in samples.get(outcome, ())]
@@ -131,13 +134,13 @@ def _draw(seed: int, task: str, sample: str) -> bytes:
 def _outcomes(conditions: Mapping[str, Columns]) -> dict[str, list[int]]:
     """Outcome -> sample numbers, for one model on one task."""
     first = conditions.get("image", next(iter(conditions.values())))
-    dark = conditions.get(blind_of(list(conditions))) if "image" in conditions else None
-    unread = {int(number) for number in first.sample[first.status > 0]}
+    dark = conditions.get(blind_of(conditions)) if "image" in conditions else None
+    unparsed = {int(number) for number in first.sample[first.status > 0]}
     seen, blind = _right(first), {} if dark is None else _right(dark)
     found: dict[str, list[int]] = {}
     for number, right in seen.items():
-        if number in unread:
-            outcome = "unread"
+        if number in unparsed:
+            outcome = "unparsed"
         elif number not in blind:
             outcome = "right" if right else "wrong"
         else:

@@ -3,25 +3,29 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from eyetest.evaluation.summary import WITHOUT_PICTURE, PairRow, Results
 from eyetest.evaluation.table import Table
-from eyetest.metrics import Accuracy, Columns, KnowledgeTable, estimate, knowledge_table, pair
+from eyetest.metrics import Accuracy, Columns, KnowledgeTable, estimate, gap_rate, knowledge_table, pair, paired_difference
+from eyetest.reports.naming import Naming
 from eyetest.stats import Cells, paired_cells
 from eyetest.types import Estimate
 
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What one model did on one task under one prompt, all kinds of question together. Absent is what was not asked."""
+    """What one model did on one kind of question of one task under one prompt. Absent is what was not asked."""
 
     task: str
     model: str
     prompt: str
+    kind: str = "choice"
+    """What an answer is; each kind has its own level of guessing."""
     unit: str = "question"
     """What n counts: questions, or answers where repeats or variants give several for each."""
     whole: bool = True
@@ -34,6 +38,8 @@ class Facts:
     """Score under `blind`."""
     chance: float = math.nan
     """What guessing attains, in [0, 1]; nan where there is no closed form."""
+    frequent: float = math.nan
+    """What the most frequent right answer, always given, attains, in [0, 1]; nan without one label space."""
     cells: Cells | None = None
     """First: right with the picture; second: right under `blind`; on what was answered both ways."""
     difference: Estimate | None = None
@@ -58,39 +64,83 @@ class Facts:
         return sum(self.cells) if self.cells else 0
 
 
-Group = tuple[str, str, str]
-"""Task, model, prompt."""
+Group = tuple[str, str, str, str]
+"""Task, model, prompt, kind."""
 
 
 def by_group(table: Table) -> dict[Group, dict[str, Columns]]:
-    """(task, model, prompt) -> condition -> columns, the kinds of a condition joined; in the order of the grid."""
-    parts: dict[Group, dict[str, list[Columns]]] = {}
+    """(task, model, prompt, kind) -> condition -> columns; by task, then by kind, then in the order of the grid.
+
+    A kind that stands beside `image` only because a condition made it (open_ended) is no group of its own: it has no sight to
+    speak of.
+    """
+    groups: dict[Group, dict[str, Columns]] = {}
     for cell in table.cells:
-        group = parts.setdefault((cell.task, cell.model, cell.prompt), {})
-        group.setdefault(cell.condition, []).append(table.columns(cell))
+        group = groups.setdefault((cell.task, cell.model, cell.prompt, cell.kind), {})
+        group[cell.condition] = table.columns(cell)
+    pictured = {group[:3] for group, conditions in groups.items() if "image" in conditions}
+    places = {place: number for number, place in enumerate(dict.fromkeys((task, kind) for task, _, _, kind in groups))}
+    tasks = {task: number for number, task in enumerate(dict.fromkeys(task for task, *_ in groups))}
+    kept = [group for group in groups if "image" in groups[group] or group[:3] not in pictured]
+    ordered = sorted(kept, key=lambda group: (tasks[group[0]], places[group[0], group[3]]))
+    return {group: groups[group] for group in ordered}
+
+
+def facts_of(groups: Mapping[Group, Mapping[str, Columns]], results: Results, *, seed: int) -> tuple[Facts, ...]:
+    """The facts of every task x kind x model x prompt, in the order of `groups`."""
+    several = Counter(group[:3] for group in groups)
+    return tuple(
+        _facts(group, conditions, _compared(group, conditions, results.pairs, several[group[:3]] > 1, seed), seed)
+        for group, conditions in groups.items()
+    )
+
+
+def facts_of_table(table: Table, results: Results, *, seed: int) -> tuple[Facts, ...]:
+    """The facts of a finished run, for sentences on the terminal. results: of the same table."""
+    return facts_of(by_group(table), results, seed=seed)
+
+
+def naming_of(facts: Iterable[Facts]) -> dict[str, Naming]:
+    """Task -> what its sentences must name."""
+    of_task: dict[str, list[Facts]] = {}
+    for one in facts:
+        of_task.setdefault(one.task, []).append(one)
     return {
-        group: {
-            condition: columns[0] if len(columns) == 1 else Columns.concatenate(columns)
-            for condition, columns in conditions.items()
-        }
-        for group, conditions in parts.items()
+        task: Naming(len({one.prompt for one in found}) > 1, len({one.kind for one in found}) > 1)
+        for task, found in of_task.items()
     }
 
 
-def facts_of(groups: dict[Group, dict[str, Columns]], results: Results, *, seed: int) -> tuple[Facts, ...]:
-    """The facts of every task x model x prompt, in the order of the grid."""
-    return tuple(_facts(group, conditions, results.pairs, seed) for group, conditions in groups.items())
-
-
-def blind_of(conditions: Sequence[str] | dict[str, Columns]) -> str:
+def blind_of(conditions: Container[str]) -> str:
     """The condition that stands for "without the picture"; empty where none was asked."""
     return next((name for name in WITHOUT_PICTURE if name in conditions), "")
 
 
-def _facts(group: Group, conditions: dict[str, Columns], pairs: Sequence[PairRow], seed: int) -> Facts:
+Compared = Mapping[tuple[str, str], Estimate]
+"""(condition that is compared with `image`, measure) -> estimate."""
+
+
+def _compared(
+    group: Group, conditions: Mapping[str, Columns], pairs: Sequence[PairRow], several: bool, seed: int
+) -> dict[tuple[str, str], Estimate]:
+    """What the run's own pairs say; made anew where those pool several kinds."""
+    if not several:
+        own = [row for row in pairs if (row.task, row.model, row.prompt) == group[:3]]
+        return {(row.second, row.estimate.metric): row.estimate for row in own}
+    image, blind = conditions.get("image"), blind_of(conditions)
+    if image is None:
+        return {}
+    made = {
+        (second, "paired_difference"): paired_difference(image, conditions[second], seed=seed).estimate
+        for second in (blind, "swapped", "shuffled")
+        if second in conditions
+    }
+    return made | ({(blind, "gap_rate"): gap_rate(image, conditions[blind], seed=seed)} if blind else {})
+
+
+def _facts(group: Group, conditions: Mapping[str, Columns], compared: Compared, seed: int) -> Facts:
     image, blind = conditions.get("image"), blind_of(conditions)
     dark = conditions.get(blind)
-    compared = {(row.second, row.estimate.metric): row.estimate for row in pairs if (row.task, row.model, row.prompt) == group}
     shown = [columns for columns in (image, dark) if columns is not None]
     both = pair(image, dark) if image is not None and dark is not None else None
     sizes = [len(np.unique(columns.sample)) < len(columns) for columns in shown]
@@ -102,6 +152,7 @@ def _facts(group: Group, conditions: dict[str, Columns], pairs: Sequence[PairRow
         blind=blind or "no_image",
         without_picture=None if dark is None else estimate(Accuracy(), dark, seed=seed),
         chance=Accuracy().chance(shown[0]) if shown else math.nan,
+        frequent=most_frequent(shown[0]) if shown else math.nan,
         cells=paired_cells(both.first, both.second) if both is not None and len(both) else None,
         difference=compared.get((blind, "paired_difference")),
         gap=compared.get((blind, "gap_rate")),
@@ -112,6 +163,14 @@ def _facts(group: Group, conditions: dict[str, Columns], pairs: Sequence[PairRow
         n_refused=sum(columns.number_of("refused", "blocked") for columns in shown),
         n_failed=sum(columns.number_of("error", "bad_image") for columns in shown),
     )
+
+
+def most_frequent(columns: Columns) -> float:
+    """Share of the answers in n whose target is the most frequent one; nan without one label space."""
+    targets = columns.counted().target
+    if not columns.labels or not len(targets) or targets.min() < 0:
+        return math.nan
+    return float(np.bincount(targets).max() / len(targets))
 
 
 def _knowledge(image: Columns | None, known: Columns | None, seed: int) -> KnowledgeTable | None:

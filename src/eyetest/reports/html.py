@@ -17,9 +17,10 @@ from eyetest.evaluation.summary import PairRow, Row
 from eyetest.metrics import KnowledgeTable
 from eyetest.reports import charts, panels, sentences
 from eyetest.reports.cards import OUTCOMES, Asked, Card, Given
-from eyetest.reports.facts import Facts, named_cells
+from eyetest.reports.facts import Facts, named_cells, naming_of
 from eyetest.reports.gather import Gathered
 from eyetest.reports.latex import as_latex
+from eyetest.reports.naming import KINDS, Naming, of_cells
 from eyetest.reports.pictures import Drawn, Policy, drawn, policy
 from eyetest.reports.provenance import provenance
 from eyetest.reports.sheets import RATIOS, Sheet, written
@@ -51,9 +52,11 @@ PLAIN = Options()
 
 @dataclass(frozen=True, slots=True)
 class AnswerView:
-    """The answer in words for one model."""
+    """The answer in words for one model and kind of question."""
 
     model: str
+    words: str
+    """Kind and prompt; empty where there is one of each."""
     number: int
     lead: str
     details: tuple[str, ...]
@@ -64,9 +67,10 @@ class AnswerView:
 
 @dataclass(frozen=True, slots=True)
 class KnowledgeView:
-    """V x K of one model."""
+    """V x K of one model and kind of question."""
 
     model: str
+    words: str
     number: int
     n: int
     cells: tuple[str, str, str, str]
@@ -124,6 +128,8 @@ class TaskView:
     answers: tuple[AnswerView, ...]
     scores: panels.Chart
     metric: str
+    pooled: str
+    """The kinds of question that differences put together, in words; empty where there is one."""
     differences: panels.Chart
     gaps: panels.Chart
     knowledge: tuple[KnowledgeView, ...]
@@ -154,6 +160,7 @@ def page(found: Gathered, options: Options = PLAIN) -> str:
         tasks=tasks,
         numbers=numbers,
         redact=options.redact,
+        kinds=KINDS,
         captions={condition: panels.caption(condition) for condition in found.manifest["spec"].get("conditions", ())},
         provenance=provenance(found.manifest, found.results, redact=options.redact),
         downloads=list(_downloads(found.sheets)),
@@ -171,19 +178,20 @@ def _task(found: Gathered, task: str, place: int, numbers: dict[str, int], optio
     pairs = [pair for pair in results.pairs if pair.task == task]
     rule = policy(card, found.directory, embed_pictures=options.embed_pictures, redact=options.redact)
     facts = [one for one in found.facts if one.task == task]
-    order = _grid_order(found.manifest["spec"].get("conditions", ()))
+    naming, order = naming_of(facts).get(task, Naming()), _grid_order(found.manifest["spec"].get("conditions", ()))
     return TaskView(
         name=task,
         title=str(card.get("title", "")),
         number=place + 1,
         offensive=bool(card.get("offensive")),
         samples=int(described.get("samples", 0)),
-        answers=tuple(_said(one, numbers, len({fact.prompt for fact in facts}) > 1) for one in facts),
+        answers=tuple(_said(one, numbers, naming) for one in facts),
         scores=panels.scores(rows, numbers),
         metric=next((row.estimate.metric for row in rows), "").replace("_", " "),
+        pooled=" and ".join(KINDS.get(kind, kind) for kind in dict.fromkeys(one.kind for one in facts)) if naming.kinds else "",
         differences=panels.differences(pairs, numbers),
         gaps=panels.gap_rates(pairs, numbers),
-        knowledge=tuple(_knowledge(one, one.knowledge, numbers) for one in facts if one.knowledge is not None),
+        knowledge=tuple(_knowledge(one, one.knowledge, numbers, naming) for one in facts if one.knowledge is not None),
         heats=panels.heats([table for table in results.classes if table.task == task], numbers),
         slices=panels.slices(rows, numbers),
         cards=tuple(_card(one, numbers, rule, options.redact, order) for one in found.cards if one.choice.task == task),
@@ -208,7 +216,7 @@ def _grid_order(conditions: Sequence[str]) -> _Order:
     return lambda asked: (places.get(asked.condition, len(places)), asked.condition, asked.prompt, asked.kind)
 
 
-_DULL = ("prompt", "kind", "note", "without", "unread", "score % if failed wrong", "score % if failed right")
+_DULL = ("prompt", "kind", "note", "without", "policy", "score % if failed wrong", "score % if failed right")
 
 
 def _shown(sheet: Sheet) -> Sheet:
@@ -216,12 +224,12 @@ def _shown(sheet: Sheet) -> Sheet:
     return sheet.without(_DULL)
 
 
-def _said(facts: Facts, numbers: dict[str, int], prompts: bool) -> AnswerView:
+def _said(facts: Facts, numbers: dict[str, int], naming: Naming) -> AnswerView:
     made = sentences.answer(facts)
     parts = tuple((kind, words, count(size)) for kind, words, size in named_cells(facts.cells)) if facts.cells else ()
-    model = f"{facts.model} (prompt {facts.prompt})" if prompts else facts.model
     bar = charts.stacked(facts.cells) if facts.cells else None
-    return AnswerView(model, numbers[facts.model], _unbroken(made.lead), tuple(map(_unbroken, made.details)), bar, parts)
+    words, details = naming.words(facts.prompt, facts.kind), tuple(map(_unbroken, made.details))
+    return AnswerView(facts.model, words, numbers[facts.model], _unbroken(made.lead), details, bar, parts)
 
 
 def _unbroken(text: str) -> str:
@@ -229,14 +237,15 @@ def _unbroken(text: str) -> str:
     return text.replace(" %", "\u00a0%").replace("n = ", "n\u00a0=\u00a0").replace(" points", "\u00a0points")
 
 
-def _knowledge(facts: Facts, known: KnowledgeTable, numbers: dict[str, int]) -> KnowledgeView:
+def _knowledge(facts: Facts, known: KnowledgeTable, numbers: dict[str, int], naming: Naming) -> KnowledgeView:
     both, only_seen, only_known, neither = map(count, known.cells)
     ratios = []
     for words, paper, get in RATIOS:
         made = get(known)
         ratios.append((words, paper, rate(made.value, made.low, made.high), count(made.n)))
     n, cells = round(sum(known.cells)), (both, only_seen, only_known, neither)
-    return KnowledgeView(facts.model, numbers[facts.model], n, cells, tuple(ratios))
+    words = naming.words(facts.prompt, facts.kind)
+    return KnowledgeView(facts.model, words, numbers[facts.model], n, cells, tuple(ratios))
 
 
 def _card(card: Card, numbers: dict[str, int], rule: Policy, redact: bool, order: _Order) -> CardView:
@@ -297,8 +306,13 @@ def _notes(found: Gathered) -> Iterator[tuple[str, str]]:
     places: Counter[str] = Counter()
     first: dict[str, str] = {}
     whole = [row for row in found.results.rows if not row.by]
-    items: list[tuple[str, Row | PairRow]] = [(f"{row.task}, {row.model}, {row.condition}", row) for row in whole]
-    items += [(f"{pair.task}, {pair.model}, {pair.first} − {pair.second}", pair) for pair in found.results.pairs]
+    naming = {task: of_cells(row for row in whole if row.task == task) for task in found.tasks}
+    items: list[tuple[str, Row | PairRow]] = [
+        (f"{row.task}, {row.model}, {naming[row.task].of(row.condition, row.prompt, row.kind)}", row) for row in whole
+    ]
+    for pair in found.results.pairs:
+        compared = naming[pair.task].of(f"{pair.first} − {pair.second}", pair.prompt)
+        items.append((f"{pair.task}, {pair.model}, {compared}", pair))
     for where, row in items:
         note = row.estimate.note
         if note:

@@ -11,7 +11,8 @@ from markupsafe import Markup
 from eyetest.evaluation.summary import ClassTable, PairRow, Row
 from eyetest.reports import charts
 from eyetest.reports.charts import Mark, Scale
-from eyetest.reports.sheets import UNREAD, first_rows
+from eyetest.reports.naming import Naming, of_cells, of_prompts
+from eyetest.reports.sheets import UNPARSED, first_rows
 from eyetest.reports.wording import hundredths, span
 
 MOST_GROUPS = 40
@@ -103,16 +104,16 @@ def _dashed(rows: Iterable[Row]) -> str:
     known = {hundredths(row.chance) for row in rows if not math.isnan(row.chance)}
     if not known:
         return ""
-    return f"guessing alone gives {known.pop()} %" if len(known) == 1 else "guessing alone, which differs between lines"
+    return f"guessing gives {known.pop()} %" if len(known) == 1 else "guessing, which differs between lines"
 
 
 def scores(rows: Sequence[Row], numbers: dict[str, int]) -> Chart:
     """The headline of every cell of one task: a group a condition, a line a model."""
     first = list(first_rows(rows))
-    several = len({(row.prompt, row.kind) for row in first}) > len({row.condition for row in first})
+    naming = of_cells(first)
     groups: dict[tuple[str, str], list[Row]] = {}
     for row in first:
-        groups.setdefault((row.condition, f"{row.prompt}, {row.kind}" if several else ""), []).append(row)
+        groups.setdefault((row.condition, naming.words(row.prompt, row.kind)), []).append(row)
     drawn = (
         LineGroup(
             f"{condition} ({more})" if more else condition,
@@ -172,11 +173,11 @@ def _pair_groups(
 ) -> Iterator[LineGroup]:
     groups: dict[tuple[str, str], list[PairRow]] = {}
     rows = list(pairs)
-    prompts = len({row.prompt for row in rows}) > 1
+    naming = of_prompts(rows)
     for row in rows:
-        groups.setdefault((row.second, row.prompt if prompts else ""), []).append(row)
+        groups.setdefault((row.second, naming.words(row.prompt)), []).append(row)
     for (second, prompt), of_group in groups.items():
-        named = f"image − {second}" + (f", prompt {prompt}" if prompt else "")
+        named = f"image − {second}" + (f", {prompt}" if prompt else "")
         yield LineGroup(heading(second), named, tuple(_line(row, numbers, scale, 0.0) for row in of_group))
 
 
@@ -186,16 +187,20 @@ class SliceChart:
 
     by: str
     condition: str
+    words: str
+    """Kind and prompt; empty where there is one of each."""
     chart: Chart
 
 
 def slices(rows: Sequence[Row], numbers: dict[str, int]) -> tuple[SliceChart, ...]:
-    """A chart for every field and condition: a group a value, largest first, a line a model."""
-    fields: dict[tuple[str, str], list[Row]] = {}
-    for row in first_rows(rows, sliced=True):
-        fields.setdefault((row.by, row.condition), []).append(row)
+    """A chart for every field, condition, kind and prompt: a group a value, largest first, a line a model."""
+    first = list(first_rows(rows, sliced=True))
+    naming = of_cells(first)
+    fields: dict[tuple[str, str, str], list[Row]] = {}
+    for row in first:
+        fields.setdefault((row.by, row.condition, naming.words(row.prompt, row.kind)), []).append(row)
     made = []
-    for (by, condition), of_field in fields.items():
+    for (by, condition, words), of_field in fields.items():
         values: dict[str, list[Row]] = {}
         for row in of_field:
             values.setdefault(row.slice, []).append(row)
@@ -204,7 +209,8 @@ def slices(rows: Sequence[Row], numbers: dict[str, int]) -> tuple[SliceChart, ..
             LineGroup(value, "", tuple(_line(row, numbers, charts.SHARE, row.chance) for row in of_value))
             for value, of_value in ordered
         )
-        made.append(SliceChart(by.removeprefix("metadata."), condition, _chart(groups, charts.SHARE, _dashed(of_field))))
+        chart = _chart(groups, charts.SHARE, _dashed(of_field))
+        made.append(SliceChart(by.removeprefix("metadata."), condition, words, chart))
     return tuple(made)
 
 
@@ -215,7 +221,8 @@ class Heat:
     model: str
     number: int
     condition: str
-    prompt: str
+    words: str
+    """The prompt; empty where there is one."""
     labels: tuple[str, ...]
     columns: tuple[str, ...]
     rows: tuple[tuple[tuple[int, int], ...], ...]
@@ -228,16 +235,18 @@ class Heat:
 
 def heats(tables: Sequence[ClassTable], numbers: dict[str, int]) -> tuple[Heat, ...]:
     """The confusion matrices of one task; with many labels those of `image` only."""
-    return tuple(heat(table, numbers) for table in tables if len(table.labels) <= MOST_LABELS or table.condition == "image")
+    shown = [table for table in tables if len(table.labels) <= MOST_LABELS or table.condition == "image"]
+    naming = of_prompts(shown)
+    return tuple(heat(table, numbers, naming) for table in shown)
 
 
-def heat(table: ClassTable, numbers: dict[str, int]) -> Heat:
+def heat(table: ClassTable, numbers: dict[str, int], naming: Naming) -> Heat:
     """One cell's confusion matrix."""
     drawn = bool(table.confusion) and len(table.labels) <= MOST_LABELS
     wrong = [
         (label, given, count)
         for place, (label, counts) in enumerate(zip(table.labels, table.confusion, strict=False))
-        for other, (given, count) in enumerate(zip((*table.labels, UNREAD), counts, strict=True))
+        for other, (given, count) in enumerate(zip((*table.labels, UNPARSED), counts, strict=True))
         if count and other != place
     ]
     classes = tuple(
@@ -248,9 +257,9 @@ def heat(table: ClassTable, numbers: dict[str, int]) -> Heat:
         table.model,
         numbers[table.model],
         table.condition,
-        table.prompt,
+        naming.words(table.prompt),
         table.labels if drawn else (),
-        (*table.labels, UNREAD) if drawn else (),
+        (*table.labels, UNPARSED) if drawn else (),
         tuple(tuple(_shares(counts)) for counts in table.confusion) if drawn else (),
         () if drawn else tuple(sorted(wrong, key=lambda one: (-one[2], one[0], one[1]))[:MOST_CONFUSIONS]),
         classes,

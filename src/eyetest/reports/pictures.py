@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import base64
 import io
-from collections.abc import Mapping
+import os
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -62,6 +63,14 @@ def drawn(image: Image | None, rule: Policy) -> Drawn:
     except BadImageError as error:
         return Drawn(None, clean(str(error), 300))
     return Drawn(Markup(uri))  # noqa: S704 (base64 of our own encoder)
+
+
+def missing(pictures: Iterable[Image], rule: Policy) -> set[str]:
+    """Paths of the pictures that should be shown and are not there; container files included."""
+    if not rule.embed:
+        return set()
+    paths = {kept_picture(rule.directory, picture).path for picture in pictures}
+    return {path for path in paths if path is not None and not os.path.exists(path)}
 
 
 def _small(image: Image) -> str:

@@ -53,7 +53,7 @@ def _run(manifest: Mapping[str, Any], results: Results) -> Iterator[Fact]:
     for key in ("generation", "repeats", "limit"):
         if spec.get(key) is not None:
             yield key, said(_flat(spec[key]))
-    for key in ("answers", "asked", "cached", "shared", "unparsed", "refused", "failed"):
+    for key in ("answers", "asked", "resumed", "cached", "shared", "unparsed", "refused", "failed"):
         if key in results.counts:
             yield f"answers {key}" if key != "answers" else key, said(str(results.counts[key]))
     for item in results.counts.get("inapplicable", ()):

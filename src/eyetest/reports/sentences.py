@@ -6,18 +6,23 @@ Nothing is claimed that an interval does not show: what covers its null "cannot 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from eyetest.reports.facts import Facts
+from eyetest.reports.facts import Facts, naming_of
+from eyetest.reports.untrusted import NAME_LENGTH, clean
 from eyetest.reports.wording import MINUS, count, hundredths, percent, sure
 from eyetest.types import Estimate
 
 NEGLIGIBLE = 0.05
 """A difference whose whole interval lies within this many (5 points) either way is called negligible."""
 
-Verdict = Literal["above", "below", "within", "unknown"]
-"""A score beside guessing: above, below, interval covers it, nothing to compare with."""
+ALMOST_NOTHING = 0.05
+"""A model whose scores with and without the picture both lie at or below this gets almost nothing right."""
+
+Verdict = Literal["above", "frequent", "below", "within", "unknown"]
+"""A score beside guessing: above; above, but not above the most frequent answer; below; interval covers it; not known."""
 
 Effect = Literal["up", "down", "negligible", "open", "unknown"]
 """A paired difference: above 0, below 0, shown to be small, interval covers 0, no interval."""
@@ -25,7 +30,7 @@ Effect = Literal["up", "down", "negligible", "open", "unknown"]
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What the report says of one model on one task."""
+    """What the report says of one model on one kind of question of one task."""
 
     lead: str
     """Predicate to the model's name, without a full stop: `needs the picture: 75 % right with it, ...`."""
@@ -35,16 +40,29 @@ class Answer:
 
 def answer(facts: Facts) -> Answer:
     """The lead and every sentence that has numbers to stand on."""
-    sentences = (cells, cost, swapped, shuffled, knowledge, unread, failed)
+    sentences = (cells, cost, swapped, shuffled, knowledge, unparsed, failed)
     return Answer(lead(facts), tuple(text for text in (sentence(facts) for sentence in sentences) if text))
 
 
-def beside_chance(made: Estimate, chance: float) -> Verdict:
-    """Where a score's interval lies beside guessing."""
+def in_words(facts: Sequence[Facts]) -> Iterator[str]:
+    """The leads, one line a task x kind x model x prompt; what there is one of is not named."""
+    tasks, naming = len({one.task for one in facts}) > 1, naming_of(facts)
+    for one in facts:
+        words = naming[one.task].words(one.prompt, one.kind)
+        where = ", ".join(clean(part, NAME_LENGTH) for part in (one.task * tasks, words) if part)
+        named = clean(one.model, NAME_LENGTH) + (f" ({where})" if where else "")
+        yield f"{named} {lead(one)}."
+
+
+def beside_guessing(made: Estimate, chance: float, frequent: float = math.nan) -> Verdict:
+    """Where a score's interval lies beside guessing.
+
+    chance, frequent: what a uniform guess and the most frequent answer attain; nan where not known.
+    """
     if math.isnan(chance) or math.isnan(made.low):
         return "unknown"
     if made.low > chance:
-        return "above"
+        return "frequent" if made.low <= frequent else "above"
     return "below" if made.high < chance else "within"
 
 
@@ -66,45 +84,80 @@ def lead(facts: Facts) -> str:
         return "was not asked with the picture (condition image), so nothing can be told about what it sees"
     if math.isnan(seen.value):
         return "gave no answer that counts with the picture"
-    score = f"{percent(seen.value)} right with the picture"
-    guess = "" if math.isnan(facts.chance) else f", where guessing alone gives {percent(facts.chance)}"
-    place = beside_chance(seen, facts.chance)
+    score, guess = f"{percent(seen.value)} right with the picture", _guess(facts)
+    place = beside_guessing(seen, facts.chance, facts.frequent)
     if place == "within":
         return f"cannot be told from guessing at this n: {score}{guess}"
     if place == "below":
         return f"is below guessing even with the picture: {score}{guess}"
     if dark is None or math.isnan(dark.value):
-        start = "is better than guessing" if place == "above" else "was asked with the picture only"
-        return f"{start}: {score}{guess}; whether it needs the picture was not asked (condition no_image)"
-    return _beside_blind(facts, dark, score, guess)
-
-
-def _beside_blind(facts: Facts, dark: Estimate, score: str, guess: str) -> str:
-    """The lead of a model that is not shown to be a guesser."""
-    if facts.with_picture is not None and not facts.with_picture.value and not dark.value:
+        return f"{_ALONE[place]}: {score}{guess}; whether it needs the picture was not asked (condition no_image)"
+    change = effect(facts.difference)
+    if not seen.value and not dark.value:
         return f"is right on no {facts.unit}, with the picture or without it{guess}"
-    blind, place = percent(dark.value), beside_chance(dark, facts.chance)
-    match effect(facts.difference):
-        case "up" if place == "above":
+    if change != "up" and max(seen.value, dark.value) <= ALMOST_NOTHING:
+        values = f"{percent(seen.value)}, {percent(dark.value)}"
+        return f"gets almost nothing right with or without the picture ({values}){guess}"
+    if change == "up":
+        return _uses(facts, dark, score, guess)
+    return f"{_no_use(facts, change, place, dark)}: {score}, {percent(dark.value)} without it{guess}"
+
+
+_ALONE: Mapping[Verdict, str] = {
+    "above": "is better than guessing",
+    "frequent": "cannot be told from always giving the most frequent answer",
+    "unknown": "was asked with the picture only",
+}
+"""Verdicts on a model that was not asked without the picture."""
+
+
+def _guess(facts: Facts) -> str:
+    """What guessing gives, as a clause; the most frequent answer too where that decides."""
+    if math.isnan(facts.chance):
+        return ""
+    scores = [made for made in (facts.with_picture, facts.without_picture) if made is not None]
+    decides = any(beside_guessing(made, facts.chance, facts.frequent) == "frequent" for made in scores)
+    more = f" and always the most frequent answer {percent(facts.frequent)}" if decides else ""
+    return f", where guessing gives {percent(facts.chance)}{more}"
+
+
+def _uses(facts: Facts, dark: Estimate, score: str, guess: str) -> str:
+    """The lead where the picture raises the score."""
+    blind = percent(dark.value)
+    match beside_guessing(dark, facts.chance, facts.frequent):
+        case "above":
             return f"uses the picture, and answers part without it: {score}, {blind} without it{guess}"
-        case "up" if place == "within":
+        case "within":
             return f"needs the picture: {score}; without it {blind}, which cannot be told from guessing ({percent(facts.chance)})"
-        case "up" if place == "below":
+        case "below":
             return f"needs the picture: {score}; without it {blind}, below guessing ({percent(facts.chance)})"
-        case "up":
-            return f"uses the picture: {score}, {blind} without it{guess}"
-        case "negligible":
-            return f"does not need the picture: {score}, {blind} without it{guess}"
-        case "down":
-            return f"does better without the picture: {score}, {blind} without it{guess}"
-        case "open":
-            return f"may or may not use the picture, which cannot be told at this n: {score}, {blind} without it{guess}"
         case _:
-            return f"has too few independent answers to tell: {score}, {blind} without it{guess}"
+            return f"uses the picture: {score}, {blind} without it{guess}"
+
+
+def _no_use(facts: Facts, change: Effect, place: Verdict, dark: Estimate) -> str:
+    """The verdict where the picture is not shown to raise the score.
+
+    "Does not need the picture" is said only of a model that is above guessing and above the most frequent answer without it.
+    """
+    if change == "open":
+        return "may or may not use the picture, which cannot be told at this n"
+    if change == "unknown":
+        return "has too few independent answers to tell"
+    blind = beside_guessing(dark, facts.chance, facts.frequent)
+    if change == "down":
+        return "does better without the picture"
+    if "frequent" in (place, blind):
+        return "cannot be told from always giving the most frequent answer, with the picture or without it"
+    if place == blind == "above":
+        return "does not need the picture"
+    if "unknown" in (place, blind):
+        return "gains next to nothing from the picture, and how much of its score is guessing is not known"
+    return "gains next to nothing from the picture"
 
 
 def cells(facts: Facts) -> str:
-    """`Of 240 questions: 181 right with the picture; 117 only with it; 64 also without it, where guessing gives 70.`"""
+    """`Of 60 questions: 46 right with the picture, 12 without it, where guessing gives about 15; 38 only with it, ...`"""
     if facts.cells is None:
         return ""
     both, only_with, only_without, neither = facts.cells
@@ -113,10 +166,10 @@ def cells(facts: Facts) -> str:
     if facts.with_picture is not None and n < facts.with_picture.n and facts.unit == "question":
         asked = f"Of the {count(n)} {facts.unit}s answered both ways"
     right = "right" if facts.whole else "right (partial credit added up)"
-    guess = "" if math.isnan(facts.chance) else f", where guessing alone gives about {count(round(facts.chance * n))}"
+    guess = "" if math.isnan(facts.chance) else f", where guessing gives about {count(round(facts.chance * n))}"
     return (
-        f"{asked}: {count(both + only_with)} {right} with the picture; {count(only_with)} only with it; "
-        f"{count(both)} also without it{guess}; {count(only_without)} only without it; {count(neither)} never."
+        f"{asked}: {count(both + only_with)} {right} with the picture, {count(both + only_without)} without it{guess}; "
+        f"{count(only_with)} only with it, {count(both)} both ways, {count(only_without)} only without, {count(neither)} never."
     )
 
 
@@ -178,11 +231,11 @@ def knowledge(facts: Facts) -> str:
     return f"{text} Where the fact is known, the question with the picture is right in {percent(given.value)} ({sure(given)})."
 
 
-def unread(facts: Facts) -> str:
+def unparsed(facts: Facts) -> str:
     """Answers that could not be read and refusals."""
     parts = []
     if facts.n_unparsed:
-        parts.append(f"{facts.n_unparsed:,} could not be read")
+        parts.append(f"{facts.n_unparsed:,} {'is' if facts.n_unparsed == 1 else 'are'} unparsed")
     if facts.n_refused:
         parts.append(f"{facts.n_refused:,} {'was' if facts.n_refused == 1 else 'were'} refused")
     if not parts:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from eyetest.evaluation.summary import ClassTable, PairRow, Results, Row
 from eyetest.metrics import KnowledgeTable
 from eyetest.reports.facts import Facts
+from eyetest.reports.naming import POLICIES
 from eyetest.reports.wording import count, hundredths, p_value, rate
 from eyetest.types import Estimate
 
@@ -21,7 +22,7 @@ class Span:
     low: float = math.nan
     high: float = math.nan
     alone: bool = False
-    """A number that never has an interval (chance, bounds): no "[withheld]" beside it."""
+    """A number that never has an interval (guessing, bounds): no "[withheld]" beside it."""
 
     def __str__(self) -> str:
         return hundredths(self.value) if self.alone else rate(self.value, self.low, self.high)
@@ -104,23 +105,24 @@ def _span(row: Row | PairRow) -> Span:
 
 
 def _cells(facts: Sequence[Facts]) -> Sheet:
-    columns = ("task", "prompt", "model", "without", "n", "right with", "only with", "with and without", "only without", "never")
+    counted = ("n", "right with", "right without", "only with", "both ways", "only without", "never")
+    columns = ("task", "kind", "prompt", "model", "without", *counted, "guessing %")
     rows = []
     for one in facts:
         if one.cells is not None:
             both, only_with, only_without, neither = one.cells
-            counts = (one.n_both, both + only_with, only_with, both, only_without, neither)
-            rows.append((one.task, one.prompt, one.model, one.blind, *counts, Span(one.chance, alone=True)))
-    return Sheet("cells", "Right with and without the picture, counts", (*columns, "guessing %"), tuple(rows))
+            counts = (one.n_both, both + only_with, both + only_without, only_with, both, only_without, neither)
+            rows.append((one.task, one.kind, one.prompt, one.model, one.blind, *counts, Span(one.chance, alone=True)))
+    return Sheet("cells", "Right with and without the picture, counts", columns, tuple(rows))
 
 
 def _scores(rows: Sequence[Row]) -> Sheet:
-    columns = (*_CELL, "metric", "unread", "score %", "guessing %", "best %", "n", "distinct requests", "note", "signature")
+    columns = (*_CELL, "metric", "policy", "score %", "guessing %", "best %", "n", "distinct requests", "note", "signature")
     made = tuple(
         (
             *_cell(row),
             row.estimate.metric,
-            "wrong" if row.policy == "as_wrong" else "left out",
+            POLICIES.get(row.policy, row.policy),
             _span(row),
             Span(row.chance, alone=True),
             Span(row.best, alone=True),
@@ -150,7 +152,7 @@ def _failures(rows: Sequence[Row]) -> Sheet:
     columns = (
         *_CELL,
         "n",
-        "could be read %",
+        "success rate %",
         "unparsed",
         "refused",
         "failed",
@@ -170,7 +172,7 @@ def _failures(rows: Sequence[Row]) -> Sheet:
         )
         for row in first_rows(rows)
     )
-    return Sheet("failures", "Answers that could be read, refusals and failures", columns, made)
+    return Sheet("failures", "Success rate, unparsed and refused answers, failures", columns, made)
 
 
 def _pairs(pairs: Sequence[PairRow]) -> Sheet:
@@ -215,7 +217,7 @@ RATIOS: tuple[tuple[str, str, Callable[[KnowledgeTable], Estimate]], ...] = (
 
 
 def _knowledge(facts: Sequence[Facts]) -> Sheet:
-    columns = ("task", "prompt", "model", "n", "both right", "only with picture", "only knowledge", "neither")
+    columns = ("task", "kind", "prompt", "model", "n", "both right", "only with picture", "only knowledge", "neither")
     ratio_columns = tuple(column for name, paper, _ in RATIOS for column in (f"{paper or name} %", f"{paper or name} of"))
     rows: list[tuple[Value, ...]] = []
     for one in facts:
@@ -223,7 +225,7 @@ def _knowledge(facts: Sequence[Facts]) -> Sheet:
         if known is not None:
             ratios = [get(known) for _, _, get in RATIOS]
             spans = [value for ratio in ratios for value in (Span(ratio.value, ratio.low, ratio.high), ratio.n)]
-            rows.append((one.task, one.prompt, one.model, sum(known.cells), *known.cells, *spans))
+            rows.append((one.task, one.kind, one.prompt, one.model, sum(known.cells), *known.cells, *spans))
     title = "The question with its picture beside the same fact as pure knowledge"
     return Sheet("knowledge", title, (*columns, *ratio_columns), tuple(rows))
 
@@ -253,14 +255,14 @@ def _confusion(tables: Sequence[ClassTable]) -> Sheet:
         (table.task, table.prompt, table.model, table.condition, label, given, count)
         for table in tables
         for label, counts in zip(table.labels, table.confusion, strict=False)  # no counts where labels are very many
-        for given, count in zip((*table.labels, UNREAD), counts, strict=True)
+        for given, count in zip((*table.labels, UNPARSED), counts, strict=True)
         if count
     )
     return Sheet("confusion", "Right answer by answer given", columns, made)
 
 
-UNREAD = "(none of them)"
-"""Column of a confusion matrix for unreadable answers, refusals and answers that are no label."""
+UNPARSED = "unparsed, refused"
+"""Column of a confusion matrix for answers that name no label."""
 
 
 def _slices(rows: Sequence[Row]) -> Sheet:

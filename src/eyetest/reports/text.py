@@ -12,6 +12,10 @@ from rich.text import Text
 
 from eyetest.evaluation.compare import Comparison
 from eyetest.evaluation.summary import ClassTable, PairRow, Results, Row
+from eyetest.reports.facts import Facts
+from eyetest.reports.naming import KINDS, POLICIES, Naming, folded, of_cells, of_prompts
+from eyetest.reports.sentences import in_words
+from eyetest.reports.sheets import UNPARSED, first_rows
 from eyetest.types import Estimate
 
 PLAIN_WIDTH = 160
@@ -19,6 +23,9 @@ PLAIN_WIDTH = 160
 
 _IN_SCORES = ("accuracy", "score_rate", "success_rate")
 """Metrics that the table of scores already holds."""
+
+MODEL_WIDTH, CONDITION_WIDTH = 40, 32
+"""Characters in which names of models, and of conditions and slices, are folded."""
 
 MAX_CLASSES = 12
 """Confusion matrices of more classes are left to `results.json`."""
@@ -55,6 +62,12 @@ def _cell(text: str) -> Text:
     return Text(text)
 
 
+def _lead(model: str, condition: str) -> Iterator[str]:
+    """The names that a line begins with, folded so that its numbers keep their place."""
+    yield folded(model, MODEL_WIDTH)
+    yield folded(condition, CONDITION_WIDTH)
+
+
 def _grid(title: str, columns: Sequence[str], right: Iterable[int] = ()) -> Grid:
     grid = Grid(title=_cell(title), header_style="bold", pad_edge=False, box=None)
     numeric = set(right)
@@ -84,31 +97,33 @@ def terminal(*, stderr: bool = False) -> Console:
     return console if console.is_terminal else _Console(stderr=stderr, emoji=False, width=PLAIN_WIDTH)
 
 
-def print_results(console: Console, results: Results) -> None:
-    """Everything a run found: scores by condition, pairs, classes, slices, notes."""
+def print_results(console: Console, results: Results, facts: Sequence[Facts] = ()) -> None:
+    """Everything a run found: facts in words, scores by condition, pairs, classes, slices, notes."""
+    if facts:
+        console.print()
+        console.print("In words", style="bold")
+    for sentence in in_words(facts):
+        console.print(f"  {sentence}", highlight=False, markup=False, soft_wrap=True)
     for task in dict.fromkeys(row.task for row in results.rows):
         rows = [row for row in results.rows if row.task == task]
         whole = [row for row in rows if not row.by]
         grids = [_scores(task, whole), _other_metrics(task, whole)]
-        grids += [_pairs(task, [pair for pair in results.pairs if pair.task == task])]
+        kinds = list(dict.fromkeys(row.kind for row in whole if row.condition == "image"))
+        grids += [_pairs(task, [pair for pair in results.pairs if pair.task == task], kinds)]
         grids += [_slices(task, [row for row in rows if row.by])]
         for grid in grids:
             if grid.row_count:
                 _print_grid(console, grid)
-    for table in results.classes:
-        if table.condition == "image" and len(table.labels) <= MAX_CLASSES:
-            _print_grid(console, _confusion(table))
+    _print_confusions(console, results.classes)
     _print_notes(console, results)
 
 
 def _by_cell(rows: Sequence[Row]) -> Iterator[tuple[tuple[str, str], list[Row]]]:
     """Rows of each cell with how it is called: (model, condition), prompt and kind named where there are several."""
-    prompts, kinds = len({row.prompt for row in rows}) > 1, len({row.kind for row in rows}) > 1
+    naming = of_cells(rows)
     cells: dict[tuple[str, str], list[Row]] = {}
     for row in rows:
-        more = [row.prompt] * prompts + [row.kind] * kinds
-        condition = f"{row.condition} ({', '.join(more)})" if more else row.condition
-        cells.setdefault((row.model, condition), []).append(row)
+        cells.setdefault((row.model, naming.of(row.condition, row.prompt, row.kind)), []).append(row)
     yield from cells.items()
 
 
@@ -121,11 +136,11 @@ def _without_repeats(names: Iterable[tuple[str, str]]) -> Iterator[tuple[str, st
 
 
 def _scores(task: str, rows: Sequence[Row]) -> Grid:
-    """One line a cell: the headline with its interval, chance, success rate, counts."""
+    """One line a cell: the headline with its interval, guessing, success rate, counts."""
     headline = rows[0].estimate.metric if rows else ""
     grid = _grid(
         f"{task}: {headline} with 95 % intervals",
-        ["model", "condition", headline, "chance", "parsed only", "success rate", "n", "unparsed", "refused", "failed"],
+        ["model", "condition", headline, "guessing", "parsed only", "success rate", "n", "unparsed", "refused", "failed"],
         right=range(2, 10),
     )
     cells = list(_by_cell(rows))
@@ -135,7 +150,7 @@ def _scores(task: str, rows: Sequence[Row]) -> Grid:
         parsed = _value(of_cell, made.metric, "parsed_only")
         counts = [str(count) for count in (made.n, made.n_unparsed, made.n_refused, made.n_failed)]
         success = _value(of_cell, "success_rate", "as_wrong")
-        grid.add_row(*map(_cell, [model, condition, interval(made), number(first.chance), parsed, success, *counts]))
+        grid.add_row(*map(_cell, [*_lead(model, condition), interval(made), number(first.chance), parsed, success, *counts]))
     return grid
 
 
@@ -153,49 +168,56 @@ def _other_metrics(task: str, rows: Sequence[Row]) -> Grid:
     for (model, condition), (_, of_cell) in zip(_without_repeats(name for name, _ in cells), cells, strict=True):
         found = {row.estimate.metric: interval(row.estimate) for row in of_cell if row.policy == "as_wrong"}
         if any(name in found for name in names):
-            grid.add_row(*map(_cell, [model, condition, *(found.get(name, "–") for name in names)]))
+            grid.add_row(*map(_cell, [*_lead(model, condition), *(found.get(name, "–") for name in names)]))
     return grid
 
 
-def _pairs(task: str, pairs: Sequence[PairRow]) -> Grid:
+def _pairs(task: str, pairs: Sequence[PairRow], kinds: Sequence[str]) -> Grid:
+    """kinds: of the questions that a pair puts together."""
+    together = f", {' and '.join(KINDS.get(kind, kind) for kind in kinds)} together" if len(kinds) > 1 else ""
     grid = _grid(
-        f"{task}: conditions compared on the same samples",
+        f"{task}: conditions compared on the same samples{together}",
         ["model", "measure", "value", "p", "p (Holm)", "n"],
         right=range(2, 6),
     )
-    last = None
+    last, naming = None, of_prompts(pairs)
     for pair in pairs:
         made = pair.estimate
         measure = f"gap rate, {pair.second}" if made.metric == "gap_rate" else f"{pair.first} − {pair.second}"
-        cells = [measure, interval(made), p_value(pair.p), p_value(pair.p_holm), str(made.n)]
-        grid.add_row(*map(_cell, ["" if pair.model == last else pair.model, *cells]))
+        cells = [interval(made), p_value(pair.p), p_value(pair.p_holm), str(made.n)]
+        named = _lead("" if pair.model == last else pair.model, naming.of(measure, pair.prompt))
+        grid.add_row(*map(_cell, [*named, *cells]))
         last = pair.model
     return grid
 
 
 def _slices(task: str, rows: Sequence[Row]) -> Grid:
     """The headline of every slice."""
-    names = ["model", "condition", "slice", "metric", "value", "n", "unparsed", "refused"]
-    grid = _grid(f"{task}: slices", names, right=range(4, 8))
-    seen: set[tuple[str, ...]] = set()
+    names = ["model", "condition", "slice", "metric", "value", "guessing", "n", "unparsed", "refused"]
+    grid = _grid(f"{task}: slices", names, right=range(4, 9))
+    naming = of_cells(rows)
     last = ("", "")
-    for row in rows:
-        cell = (row.model, row.prompt, row.condition, row.kind, row.by, row.slice)
-        if cell in seen:
-            continue
-        seen.add(cell)
-        made = row.estimate
-        lead = ["" if row.model == last[0] else row.model, "" if (row.model, row.condition) == last else row.condition]
-        counts = [str(made.n), str(made.n_unparsed), str(made.n_refused)]
-        grid.add_row(*map(_cell, [*lead, f"{row.by} = {row.slice}", made.metric, interval(made), *counts]))
-        last = (row.model, row.condition)
+    for row in first_rows(rows, sliced=True):
+        made, condition = row.estimate, naming.of(row.condition, row.prompt, row.kind)
+        lead = _lead("" if row.model == last[0] else row.model, "" if (row.model, condition) == last else condition)
+        part = folded(f"{row.by} = {row.slice}", CONDITION_WIDTH)
+        counts = [number(row.chance), str(made.n), str(made.n_unparsed), str(made.n_refused)]
+        grid.add_row(*map(_cell, [*lead, part, made.metric, interval(made), *counts]))
+        last = (row.model, condition)
     return grid
 
 
-def _confusion(table: ClassTable) -> Grid:
-    names = [*table.labels, "unread"]
+def _print_confusions(console: Console, tables: Sequence[ClassTable]) -> None:
+    shown = [table for table in tables if table.condition == "image" and len(table.labels) <= MAX_CLASSES]
+    for table in shown:
+        naming = of_prompts(other for other in shown if other.task == table.task)
+        _print_grid(console, _confusion(table, naming))
+
+
+def _confusion(table: ClassTable, naming: Naming) -> Grid:
+    names = [*table.labels, UNPARSED]
     grid = _grid(
-        f"{table.task}, {table.model}, {table.condition}: target (rows) by answer (columns)",
+        f"{table.task}, {table.model}, {naming.of(table.condition, table.prompt)}: target (rows) by answer (columns)",
         ["", *names, "precision", "recall", "F1", "support"],
         right=range(1, len(names) + 5),
     )
@@ -206,39 +228,35 @@ def _confusion(table: ClassTable) -> Grid:
 
 
 def print_comparison(console: Console, comparisons: Sequence[Comparison]) -> None:
-    """Two runs side by side."""
+    """Two runs side by side; a model that is called the same in both is named once."""
+    same = all(one.first == one.second for one in comparisons)
+    models = ["model"] if same else ["first", "second"]
+    numbers = ["difference", "p", "p (Holm)", "first only", "second only", "n"]
+    start = 2 + len(models)
     grid = _grid(
-        "second − first, on the samples that both answered",
-        ["task", "condition", "first", "second", "difference", "p", "p (Holm)", "only first", "only second", "n"],
-        right=range(4, 10),
+        "second − first, on the samples that both answered; right under one only (discordant): first only, second only",
+        ["task", "condition", *models, *numbers],
+        right=range(start, start + len(numbers)),
     )
+    naming = of_prompts(comparisons)
     for one in comparisons:
-        made = one.estimate
-        cells = [one.task, one.condition, one.first, one.second, interval(made), p_value(one.p), p_value(one.p_holm)]
-        grid.add_row(*map(_cell, [*cells, f"{one.only_first:g}", f"{one.only_second:g}", str(made.n)]))
+        made, names = one.estimate, [one.first] if same else [one.first, one.second]
+        lead = [folded(one.task, CONDITION_WIDTH), folded(naming.of(one.condition, one.prompt), CONDITION_WIDTH)]
+        lead += [folded(name, MODEL_WIDTH // len(names)) for name in names]
+        cells = [interval(made), p_value(one.p), p_value(one.p_holm), f"{one.only_first:g}", f"{one.only_second:g}", str(made.n)]
+        grid.add_row(*map(_cell, [*lead, *cells]))
     _print_grid(console, grid)
     for one in comparisons:
         if one.estimate.note:
-            said = f"  {one.estimate.note}: {one.task}, {one.condition}"
+            said = f"  {one.estimate.note}: {one.task}, {naming.of(one.condition, one.prompt)}"
             console.print(said, highlight=False, markup=False, soft_wrap=True)
 
 
 def _print_notes(console: Console, results: Results) -> None:
+    """Every note once, with the first places where it holds."""
     notes: dict[str, list[str]] = {}
-    for row in results.rows:
-        if row.estimate.note:
-            where = f"{row.task}, {row.model}, {row.condition}" + (f", {row.by} = {row.slice}" if row.by else "")
-            notes.setdefault(row.estimate.note, []).append(where)
-        if row.estimate.n_failed:
-            said = f"if failed answers were all wrong {number(row.if_failed_wrong)}, all right {number(row.if_failed_right)}"
-            notes.setdefault(said, []).append(f"{row.task}, {row.model}, {row.condition}, {row.estimate.metric}")
-    for pair in results.pairs:
-        if pair.estimate.note:
-            notes.setdefault(pair.estimate.note, []).append(f"{pair.task}, {pair.model}, {pair.first} / {pair.second}")
-    inapplicable: Sequence[Mapping[str, Any]] = results.counts.get("inapplicable", ())
-    for item in inapplicable:
-        said = f"{item['condition']} does not apply to {item['samples']} samples"
-        notes.setdefault(said, []).append(str(item["task"]))
+    for note, place in _notes(results):
+        notes.setdefault(note, []).append(place)
     if notes:
         console.print()
         console.print("Notes", style="bold")
@@ -246,3 +264,27 @@ def _print_notes(console: Console, results: Results) -> None:
         unique = list(dict.fromkeys(places))
         more = f" and {len(unique) - 3} more" if len(unique) > 3 else ""
         console.print(f"  {note}: {'; '.join(unique[:3])}{more}", highlight=False, markup=False, soft_wrap=True)
+
+
+def _notes(results: Results) -> Iterator[tuple[str, str]]:
+    """(note, place) of every number that has one; bounds for failed answers are those of the headline."""
+    naming = {task: of_cells(row for row in results.rows if row.task == task) for task in {row.task for row in results.rows}}
+
+    def place(row: Row) -> str:
+        return f"{row.task}, {row.model}, {naming[row.task].of(row.condition, row.prompt, row.kind)}"
+
+    for row in results.rows:
+        if row.estimate.note:
+            yield row.estimate.note, place(row) + (f", {row.by} = {row.slice}" if row.by else "")
+    for row in first_rows(results.rows):
+        if row.estimate.n_failed:
+            wrong, right = number(row.if_failed_wrong), number(row.if_failed_right)
+            of = f"{row.estimate.metric}, {POLICIES.get(row.policy, row.policy)}"
+            yield f"if failed answers were all wrong {wrong}, all right {right} ({of})", place(row)
+    for pair in results.pairs:
+        if pair.estimate.note:
+            compared = naming[pair.task].of(f"{pair.first} / {pair.second}", pair.prompt)
+            yield pair.estimate.note, f"{pair.task}, {pair.model}, {compared}"
+    inapplicable: Sequence[Mapping[str, Any]] = results.counts.get("inapplicable", ())
+    for item in inapplicable:
+        yield f"{item['condition']} does not apply to {item['samples']} samples", str(item["task"])
