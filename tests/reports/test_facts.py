@@ -1,14 +1,16 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from eyetest.reports.facts import Facts
+from eyetest.evaluation.rescore import summed_up
+from eyetest.reports.facts import Facts, facts_of_table
 from eyetest.reports.gather import gather
 from eyetest.stats import Cells, sur_ner, wilson
-from eyetest.types import Response
+from eyetest.types import Prediction, Response
 from reports.making import answer, usual, write_run
 
 
@@ -76,8 +78,62 @@ def test_what_was_not_asked_is_absent(tmp_path: Path) -> None:
 
 
 def test_repeats_are_answers_not_questions(tmp_path: Path) -> None:
-    from dataclasses import replace
-
     once = [answer(number) for number in range(12)]
     made = facts(write_run(tmp_path, once + [replace(one, repeat=1) for one in once]))["seer"]
     assert made.unit == "answer"
+
+
+def mixed(n: int = 20) -> list[Prediction]:
+    """`seer`: choices right with the picture only, short answers never right; choices also asked as open_ended."""
+    made = []
+    for number in range(n):
+        for condition in ("image", "no_image", "swapped", "shuffled"):
+            looks = condition in ("image", "shuffled")
+            made.append(answer(number, condition, right=looks))
+            if condition != "shuffled":
+                text = {"kind": "text", "choices": ("red", "green"), "id": f"t{number:03d}"}
+                made.append(answer(number, condition, right=False, **text))
+        made.append(answer(number, "open_ended", kind="text"))
+    return [replace(one, sample=replace(one.sample, choices=())) if one.sample.kind == "text" else one for one in made]
+
+
+def test_each_kind_has_its_own_facts_and_its_own_level_of_guessing(tmp_path: Path) -> None:
+    found = gather(write_run(tmp_path, mixed()), samples=False)
+    choice, text = found.facts
+    assert (choice.kind, choice.chance, choice.cells) == ("choice", 0.25, Cells(n11=0, n10=20, n01=0, n00=0))
+    assert (text.kind, text.cells) == ("text", Cells(n11=0, n10=0, n01=0, n00=20))
+    assert math.isnan(text.chance)
+    assert (choice.difference.value, text.difference.value) == (1.0, 0.0)  # type: ignore[union-attr]
+    assert (choice.swapped.value, choice.shuffled.value, text.shuffled) == (1.0, 0.0, None)  # type: ignore[union-attr]
+    assert choice.gap is not None
+    assert choice.gap.value == 1.0
+    assert text.gap is not None
+    assert text.gap.note == "undefined: no right answer with the picture"
+    assert [row.estimate.n for row in found.results.pairs if row.second == "no_image"] == [40, 40]  # the run's own pool kinds
+
+
+def test_facts_of_a_table_are_those_of_the_report(tmp_path: Path) -> None:
+    run = write_run(tmp_path, mixed() + usual(20, task="b"))
+    table, results = summed_up(run)
+    made = facts_of_table(table, results, seed=0)
+    assert [(one.task, one.kind, one.model) for one in made] == [
+        ("toys", "choice", "seer"),
+        ("toys", "text", "seer"),
+        ("b", "choice", "seer"),
+        ("b", "choice", "blind"),
+    ]
+    assert repr(made) == repr(gather(run, samples=False).facts)
+
+
+def test_a_kind_that_a_condition_made_is_no_kind_of_its_own(tmp_path: Path) -> None:
+    asked = usual(20) + [answer(number, "open_ended", kind="text") for number in range(20)]
+    assert {one.kind for one in gather(write_run(tmp_path / "a", asked), samples=False).facts} == {"choice"}
+    alone = [answer(number, "open_ended", kind="text") for number in range(20)]
+    assert [one.kind for one in gather(write_run(tmp_path / "b", alone), samples=False).facts] == ["text"]
+
+
+def test_the_most_frequent_answer_is_a_level_where_labels_are_shared(tmp_path: Path) -> None:
+    colours = ("red", "green")
+    lopsided = [answer(number, target=colours[number % 4 == 0 :][:1], choices=colours) for number in range(40)]
+    assert gather(write_run(tmp_path / "a", lopsided, labels=colours), samples=False).facts[0].frequent == 0.75
+    assert math.isnan(gather(write_run(tmp_path / "b", lopsided), samples=False).facts[0].frequent)

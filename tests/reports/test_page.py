@@ -161,9 +161,36 @@ def test_sections_come_in_order_and_the_numbers_are_those_of_the_run(tmp_path: P
     assert sections == ["words", "scores", "picture", "knowledge", "mistakes", "samples", "prompts", "provenance"]
     said = re.sub(r"\s+", " ", seen.text)
     assert "needs the picture: 75 % right with the picture; without it 25 %, which cannot be told from guessing (25 %)." in said
-    assert "Of 40 questions: 30 right with the picture, 10 without it, where guessing gives about 10; 20 only with it, 10 both ways" in said
+    assert "Of 40 questions: 30 right with the picture, 10 without it, where guessing gives about 10; 20 only with it" in said
     assert "75.0 [59.8, 85.8] n 40" in said
     assert next(iter(in_words(found.facts))).startswith("seer needs the picture: 75 %")
+
+
+def test_kinds_and_prompts_are_named_where_there_are_several(tmp_path: Path) -> None:
+    labels = ("red", "green", "blue", "grey")
+    predictions = [replace(one, sample=replace(one.sample, metadata={"size": "big"})) for one in usual(20)]
+    terse = [replace(one, prompt="terse") for one in predictions]
+    texts = [answer(n, c, kind="text", id=f"t{n}", metadata={"size": "big"}) for n in range(12) for c in ("image", "no_image")]
+    run = write_run(tmp_path, predictions + terse + texts, labels=labels, by=["metadata.size"])
+    text = page(gather(run))
+    said = re.sub(r"\s+", " ", harmless(text).text)
+    assert "seer (multiple choice, prompt default) needs the picture" in said
+    assert "seer (short answers, prompt default)" in said
+    assert "image (short answers, prompt default) the question with its own picture" in said
+    assert "image − no_image, prompt terse" in said
+    assert "seer · image · prompt default" in said
+    assert "by size · image · multiple choice, prompt terse" in said
+    assert "Multiple choice and short answers together; “In words” tells them apart." in said
+    assert '<td><bdi dir="auto">short answers</bdi></td>' in text
+
+
+@pytest.mark.parametrize("word", ["could not be read", "unread", "guessing alone", "none of them"])
+def test_one_word_a_thing(tmp_path: Path, word: str) -> None:
+    predictions = usual(20)
+    predictions[8] = answer(1, status="unparsed")
+    text = page(gather(write_run(tmp_path, predictions, labels=("red", "green", "blue", "grey"))))
+    assert "unparsed, refused" in text
+    assert word not in harmless(text).text.lower()
 
 
 def test_a_page_without_a_second_condition_says_what_to_add(tmp_path: Path) -> None:

@@ -25,15 +25,15 @@ USES = Facts(
     with_picture=made(0.72, 0.63, 0.80),
     without_picture=made(0.41, 0.32, 0.51),
     chance=0.25,
-    cells=Cells(41, 31, 0, 28),
+    cells=Cells(37, 31, 8, 24),
     difference=made(0.31, 0.22, 0.40),
 )
 
 
 def test_the_sentence_of_the_specification() -> None:
     assert sentences.cells(USES) == (
-        "Of 100 questions: 72 right with the picture; 31 only with it; 41 also without it, where guessing alone gives about 25; "
-        "0 only without it; 28 never."
+        "Of 100 questions: 68 right with the picture, 45 without it, where guessing gives about 25; "
+        "31 only with it, 37 both ways, 8 only without, 24 never."
     )
 
 
@@ -43,7 +43,7 @@ def test_the_sentence_of_the_specification() -> None:
         (
             {},
             "uses the picture, and answers part without it: 72 % right with the picture, 41 % without it, "
-            "where guessing alone gives 25 %",
+            "where guessing gives 25 %",
         ),
         (
             {"without_picture": made(0.27, 0.19, 0.36)},
@@ -55,17 +55,26 @@ def test_the_sentence_of_the_specification() -> None:
         ),
         ({"chance": NAN}, "uses the picture: 72 % right with the picture, 41 % without it"),
         (
+            {"chance": NAN, "without_picture": made(0.05, 0.02, 0.11)},
+            "needs the picture: 72 % right with the picture, 5 % without it",
+        ),
+        (
+            {"frequent": 0.35},
+            "uses the picture: 72 % right with the picture, 41 % without it, "
+            "where guessing gives 25 % and always the most frequent answer 35 %",
+        ),
+        (
             {"without_picture": made(0.71, 0.61, 0.79), "difference": made(0.01, -0.02, 0.04)},
-            "does not need the picture: 72 % right with the picture, 71 % without it, where guessing alone gives 25 %",
+            "does not need the picture: 72 % right with the picture, 71 % without it, where guessing gives 25 %",
         ),
         (
             {"without_picture": made(0.70, 0.6, 0.79), "difference": made(0.02, -0.09, 0.13)},
             "may or may not use the picture, which cannot be told at this n: 72 % right with the picture, 70 % without it, "
-            "where guessing alone gives 25 %",
+            "where guessing gives 25 %",
         ),
         (
             {"without_picture": made(0.90, 0.8, 0.95), "difference": made(-0.18, -0.28, -0.08)},
-            "does better without the picture: 72 % right with the picture, 90 % without it, where guessing alone gives 25 %",
+            "does better without the picture: 72 % right with the picture, 90 % without it, where guessing gives 25 %",
         ),
         (
             {"difference": made(0.31), "chance": NAN},
@@ -77,21 +86,26 @@ def test_the_sentence_of_the_specification() -> None:
         ),
         (
             {"with_picture": made(0.30, 0.22, 0.40)},
-            "cannot be told from guessing at this n: 30 % right with the picture, where guessing alone gives 25 %",
+            "cannot be told from guessing at this n: 30 % right with the picture, where guessing gives 25 %",
         ),
         (
             {"with_picture": made(0.10, 0.05, 0.18)},
-            "is below guessing even with the picture: 10 % right with the picture, where guessing alone gives 25 %",
+            "is below guessing even with the picture: 10 % right with the picture, where guessing gives 25 %",
         ),
         (
             {"without_picture": None},
-            "is better than guessing: 72 % right with the picture, where guessing alone gives 25 %; "
+            "is better than guessing: 72 % right with the picture, where guessing gives 25 %; "
             "whether it needs the picture was not asked (condition no_image)",
         ),
         (
             {"without_picture": made(NAN), "chance": NAN},
             "was asked with the picture only: 72 % right with the picture; "
             "whether it needs the picture was not asked (condition no_image)",
+        ),
+        (
+            {"without_picture": None, "frequent": 0.7},
+            "cannot be told from always giving the most frequent answer: 72 % right with the picture, where guessing gives 25 % "
+            "and always the most frequent answer 70 %; whether it needs the picture was not asked (condition no_image)",
         ),
         ({"with_picture": None}, "was not asked with the picture (condition image), so nothing can be told about what it sees"),
         ({"with_picture": made(NAN)}, "gave no answer that counts with the picture"),
@@ -103,6 +117,93 @@ def test_the_sentence_of_the_specification() -> None:
 )
 def test_lead(changes: dict[str, object], expected: str) -> None:
     assert sentences.lead(replace(USES, **changes)) == expected  # type: ignore[arg-type]
+
+
+SAME = made(0.0, -0.03, 0.03)
+"""A difference that is shown to be small."""
+
+
+@pytest.mark.parametrize(
+    ("seen", "dark", "changes", "expected"),
+    [
+        # A uniform guesser.
+        (made(0.26, 0.18, 0.35), made(0.24, 0.17, 0.33), {}, "cannot be told from guessing at this n: 26 %"),
+        # The majority answer of a lopsided set, above the uniform guess.
+        (
+            made(0.6, 0.5, 0.7),
+            made(0.6, 0.5, 0.7),
+            {"frequent": 0.6},
+            "cannot be told from always giving the most frequent answer, with the picture or without it: 60 % right with the "
+            "picture, 60 % without it, where guessing gives 25 % and always the most frequent answer 60 %",
+        ),
+        (made(0.7, 0.61, 0.78), made(0.68, 0.59, 0.76), {"frequent": 0.6}, "cannot be told from always giving the most frequent"),
+        (made(0.8, 0.71, 0.87), made(0.8, 0.71, 0.87), {"frequent": 0.6}, "does not need the picture: 80 %"),
+        # Better than a guess with the picture, not without, and the difference is small.
+        (made(0.3, 0.26, 0.35), made(0.28, 0.24, 0.33), {}, "gains next to nothing from the picture: 30 %"),
+        # Short answers, where nobody knows what guessing gives.
+        (
+            made(0.2, 0.13, 0.29),
+            made(0.2, 0.13, 0.29),
+            {"chance": NAN, "kind": "text"},
+            "gains next to nothing from the picture, and how much of its score is guessing is not known: "
+            "20 % right with the picture, 20 % without it",
+        ),
+        (
+            made(0.02, 0.01, 0.07),
+            made(0.01, 0.0, 0.05),
+            {"chance": NAN, "kind": "text"},
+            "gets almost nothing right with or without the picture (2 %, 1 %)",
+        ),
+        (
+            made(0.01, 0.0, 0.05),
+            made(0.05, 0.02, 0.11),
+            {"chance": NAN, "kind": "text", "difference": made(-0.04, -0.09, -0.01)},
+            "gets almost nothing right with or without the picture (1 %, 5 %)",
+        ),
+        (
+            made(0.04, 0.03, 0.06),
+            made(0.03, 0.02, 0.05),
+            {"chance": 0.01},
+            "gets almost nothing right with or without the picture (4 %, 3 %), where guessing gives 1 %",
+        ),
+        # Small, but shown to come from the picture.
+        (
+            made(0.05, 0.03, 0.09),
+            made(0.0, 0.0, 0.01),
+            {"chance": NAN, "kind": "text", "difference": made(0.05, 0.02, 0.08)},
+            "needs the picture: 5 % right with the picture, 0 % without it",
+        ),
+    ],
+)
+def test_only_a_model_above_every_guess_does_not_need_the_picture(
+    seen: Estimate, dark: Estimate, changes: dict[str, object], expected: str
+) -> None:
+    facts = replace(USES, with_picture=seen, without_picture=dark, difference=SAME)
+    assert sentences.lead(replace(facts, **changes)).startswith(expected)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("score", "chance", "frequent", "verdict"),
+    [
+        (made(0.5, 0.4, 0.6), 0.25, NAN, "above"),
+        (made(0.5, 0.4, 0.6), 0.25, 0.39, "above"),
+        (made(0.5, 0.4, 0.6), 0.25, 0.4, "frequent"),
+        (made(0.5, 0.4, 0.6), 0.4, 0.5, "within"),
+        (made(0.5, 0.4, 0.6), 0.7, 0.8, "below"),
+        (made(0.5, 0.4, 0.6), NAN, 0.5, "unknown"),
+        (made(0.5), 0.25, 0.3, "unknown"),
+    ],
+)
+def test_beside_guessing(score: Estimate, chance: float, frequent: float, verdict: str) -> None:
+    assert sentences.beside_guessing(score, chance, frequent) == verdict
+
+
+def test_in_words_names_task_kind_and_prompt_only_where_there_are_several() -> None:
+    assert next(sentences.in_words([USES])).startswith("m uses the picture, ")
+    kinds = list(sentences.in_words([USES, replace(USES, kind="text", chance=NAN)]))
+    assert [line.split(" uses")[0] for line in kinds] == ["m (multiple choice)", "m (short answers)"]
+    several = list(sentences.in_words([USES, replace(USES, prompt="terse"), replace(USES, task="b")]))
+    assert [line.split(" uses")[0] for line in several] == ["m (toys, prompt default)", "m (toys, prompt terse)", "m (b)"]
 
 
 @pytest.mark.parametrize(
@@ -154,8 +255,8 @@ def test_swapped_and_shuffled_name_what_was_done() -> None:
 def test_cells_say_when_fewer_were_answered_both_ways_and_when_credit_is_partial() -> None:
     facts = replace(USES, cells=Cells(40.5, 30.25, 0, 25.25), whole=False, chance=NAN)
     assert sentences.cells(facts) == (
-        "Of the 96 questions answered both ways: 70.8 right (partial credit added up) with the picture; 30.2 only with it; "
-        "40.5 also without it; 0 only without it; 25.2 never."
+        "Of the 96 questions answered both ways: 70.8 right (partial credit added up) with the picture, 40.5 without it; "
+        "30.2 only with it, 40.5 both ways, 0 only without, 25.2 never."
     )
     assert sentences.cells(replace(USES, unit="answer")).startswith("Of 100 answers: ")
     assert sentences.cells(replace(USES, cells=None)) == ""
@@ -178,14 +279,15 @@ def test_knowledge() -> None:
 @pytest.mark.parametrize(
     ("unparsed", "refused", "expected"),
     [
-        (3, 8, "Of the answers with and without the picture, 3 could not be read and 8 were refused; they count as wrong."),
+        (3, 8, "Of the answers with and without the picture, 3 are unparsed and 8 were refused; they count as wrong."),
         (0, 1, "Of the answers with and without the picture, 1 was refused; they count as wrong."),
-        (2, 0, "Of the answers with and without the picture, 2 could not be read; they count as wrong."),
+        (2, 0, "Of the answers with and without the picture, 2 are unparsed; they count as wrong."),
+        (1, 0, "Of the answers with and without the picture, 1 is unparsed; they count as wrong."),
         (0, 0, ""),
     ],
 )
-def test_unread(unparsed: int, refused: int, expected: str) -> None:
-    assert sentences.unread(replace(USES, n_unparsed=unparsed, n_refused=refused)) == expected
+def test_unparsed(unparsed: int, refused: int, expected: str) -> None:
+    assert sentences.unparsed(replace(USES, n_unparsed=unparsed, n_refused=refused)) == expected
 
 
 def test_failed() -> None:

@@ -66,7 +66,7 @@ def of_prompts(rows: Iterable[_OfPrompt]) -> Naming:
     return Naming(len({row.prompt for row in rows}) > 1)
 
 
-_SEPARATED = re.compile(r"[^\s/:,;=+@_.-]*[\s/:,;=+@_.-]*")
+_SEPARATED = re.compile(r"[^\s/:,;=+@_-]*[\s/:,;=+@_-]*")
 
 
 def folded(name: str, width: int) -> str:

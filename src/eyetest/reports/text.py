@@ -280,7 +280,7 @@ def _notes(results: Results) -> Iterator[tuple[str, str]]:
         if row.estimate.n_failed:
             wrong, right = number(row.if_failed_wrong), number(row.if_failed_right)
             of = f"{row.estimate.metric}, {POLICIES.get(row.policy, row.policy)}"
-            yield f"if failed answers were all wrong {wrong}, all right {right} ({of})", place(row)
+            yield f"if failed answers were all wrong {wrong}, all right {right}", f"{place(row)}, {of}"
     for pair in results.pairs:
         if pair.estimate.note:
             compared = naming[pair.task].of(f"{pair.first} / {pair.second}", pair.prompt)
