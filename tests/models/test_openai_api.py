@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import gzip
 import io
 import logging
 import socket
@@ -505,6 +506,92 @@ def test_the_key_is_scrubbed_from_a_failed_call(monkeypatch: pytest.MonkeyPatch)
     assert response.error is not None
     assert "(you sent Bearer [key])" in response.error
     assert "Secret" not in response.error
+
+
+def serve_raw(answer: bytes) -> tuple[socket.socket, int]:
+    """A server that gives every connection the same bytes, whatever it is asked."""
+    listener = socket.create_server(("127.0.0.1", 0))
+
+    def forever() -> None:
+        while True:
+            try:
+                connection, _ = listener.accept()
+            except OSError:
+                return
+            with connection:
+                connection.recv(65536)
+                connection.sendall(answer)
+
+    threading.Thread(target=forever, daemon=True).start()
+    return listener, listener.getsockname()[1]
+
+
+def test_a_proxys_password_is_never_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    listener, port = serve_raw(b"HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 0\r\n\r\n")
+    with listener:
+        for variable in ("https_proxy", "HTTPS_PROXY"):
+            monkeypatch.setenv(variable, f"http://user:PASSWORD@127.0.0.1:{port}")
+        with pytest.raises(ModelError) as raised:
+            list(openai("m,base_url=https://models.invalid/v1,retries=0", {}, 0).generate(iter([ask("hello")])))
+    assert str(raised.value) == (
+        "No server answers at https://models.invalid/v1 (model 'm'; ClientHttpProxyError: the proxy "
+        f"http://127.0.0.1:{port} answers HTTP 407). "
+        "Start the server, or mend base_url=... (or the environment variable OPENAI_BASE_URL)."
+    )
+    monkeypatch.setenv("https_proxy", "http://user:PASSWORD@127.0.0.1:1")
+    with pytest.raises(ModelError) as raised:
+        list(openai("m,base_url=https://models.invalid/v1,retries=0", {}, 0).generate(iter([ask("hello")])))
+    assert "https://models.invalid through the proxy http://127.0.0.1:1: " in str(raised.value)
+    assert "PASSWORD" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    "proxy", ["socks5://user:PASSWORD@host:1", "http://user:PASSWORD@host:port", "user:PASSWORD@[", "http://["]
+)
+def test_a_proxy_that_is_no_address(monkeypatch: pytest.MonkeyPatch, proxy: str) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    monkeypatch.setenv("https_proxy", proxy)
+    with pytest.raises(UsageError) as raised:
+        openai("m,base_url=https://models.invalid/v1", {}, 0)
+    assert str(raised.value) == (
+        "model openai: the proxy that the environment names for models.invalid must look like http://host:port. "
+        "Mend the environment variable https_proxy (or HTTPS_PROXY), or unset it."
+    )
+
+
+@pytest.mark.parametrize(
+    "url", ["http://[::1", "http://host:port/v1", "http://host:99999/v1", "ftp://host", "http://", "http://a\nb"]
+)
+def test_a_base_url_that_is_no_address(url: str) -> None:
+    with pytest.raises(UsageError) as raised:
+        openai("m", {"base_url": url}, 0)
+    expected = "base_url must look like https://host[:port]/path, e.g. http://localhost:8000/v1."
+    assert str(raised.value) == f"model openai: {expected}"
+
+
+def test_an_answer_not_packed_as_it_says_fails_alone() -> None:
+    head = b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 9\r\nConnection: close\r\n\r\n"
+    listener, port = serve_raw(head + b"not gzip!")
+    with listener:
+        model = openai(f"m,base_url=http://127.0.0.1:{port}/v1,retries=1", {}, 0)
+        [(_, response)] = model.generate(iter([ask("hello")]))
+    assert response.status == "error"
+    assert str(response.error).startswith("Gave up after 2 attempts in ")
+    assert str(response.error).endswith(
+        f"ClientPayloadError: http://127.0.0.1:{port}: the answer is cut off, or not packed as its Content-Encoding says"
+    )
+
+
+def test_an_answer_is_not_read_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    body = gzip.compress(bytes(4 * 2**20))
+    head = f"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: {len(body)}\r\nConnection: close\r\n\r\n"
+    monkeypatch.setattr(openai_api, "LARGEST_ANSWER", 2**20)
+    listener, port = serve_raw(head.encode() + body)
+    with listener:
+        [(_, response)] = openai(f"m,base_url=http://127.0.0.1:{port}/v1", {}, 0).generate(iter([ask("hello")]))
+    assert response.status == "error"
+    assert response.error == "The answer is larger than 1 MB; it was not read on."
 
 
 def test_a_key_is_needed_elsewhere_but_not_here(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,6 +21,9 @@ NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
         ("0.5", 0.5),
         ("-3", 0.0),
         ("nan", None),
+        ("1e308", 86_400.0),
+        ("9" * 400, None),
+        ("Fri, 02 Jan 99999 03:04:35 GMT", None),
         ("soon", None),
         ("Fri, 02 Jan 2026 03:04:35 GMT", 30.0),
         ("Fri, 02 Jan 2026 03:04:35 -0000", 30.0),
@@ -60,6 +63,7 @@ def test_label_logprobs(tokens: dict[str, float], labels: tuple[str, ...], expec
         {"logprobs": None},
         {"logprobs": {"content": []}},
         {"logprobs": {"content": [{"token": "A", "logprob": None, "top_logprobs": []}]}},
+        {"logprobs": {"content": [{"token": "A", "logprob": "nan", "top_logprobs": []}]}},
     ],
 )
 def test_label_logprobs_of_an_odd_reply(choice: dict[str, Any]) -> None:

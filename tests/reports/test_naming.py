@@ -21,11 +21,15 @@ def row(condition: str, kind: str, prompt: str = "default") -> Row:
         (Naming(), "image"),
         (Naming(prompts=True), "image (prompt terse)"),
         (Naming(kinds=True), "image (short answers)"),
-        (Naming(True, True), "image (short answers, prompt terse)"),
+        (Naming(True, True), "image (short answers, terse)"),
     ],
 )
 def test_what_is_named(naming: Naming, expected: str) -> None:
     assert naming.of("image", "terse", "text") == expected
+
+
+def test_a_sentence_names_the_prompt_as_such() -> None:
+    assert Naming(True, True).words("terse", "text") == "short answers, prompt terse"
 
 
 def test_a_pair_of_all_kinds_names_the_prompt_only() -> None:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+import functools
+import hashlib
 import time
 from collections.abc import Callable, Iterator, Sequence
+from types import CodeType
 from typing import TypeVar
 
 from eyetest.errors import BadImageError
@@ -22,9 +26,11 @@ def call(function: Callable[[Asked], str | Response], asked: Asked) -> Response:
         # The annotation is a wish: a user's function may return anything.
         found: object = function(asked)
     except BadImageError as error:
-        return Response(status="bad_image", error=str(error))
-    except Exception as error:  # noqa: BLE001  a user's function may raise anything, and one failed sample must not end a run
-        return Response(status="error", error=f"{type(error).__name__}: {error}")
+        return Response(status="bad_image", error=_said(error))
+    except (Exception, asyncio.CancelledError, GeneratorExit) as error:  # noqa: BLE001
+        # A user's function may raise anything, and one failed sample must not end a run. The last two end somebody's task
+        # or generator, never this process, and are no Exception.
+        return Response(status="error", error=f"{type(error).__name__}: {_said(error)}")
     if isinstance(found, Response):
         return found
     if isinstance(found, str):
@@ -32,11 +38,71 @@ def call(function: Callable[[Asked], str | Response], asked: Asked) -> Response:
     return Response(status="error", error=f"the function returned {type(found).__name__}; expected str or Response")
 
 
+def _said(error: BaseException) -> str:
+    try:
+        return str(error)
+    except Exception:  # noqa: BLE001  the `__str__` of a user's exception may itself raise anything
+        return "(its message cannot be shown)"
+
+
+def fingerprint(function: object) -> str:
+    """What tells a Python function from another of the same name, in this process and the next.
+
+    sha256 over its code (that of `__call__` for another callable), constants, defaults, and those closed-over values that
+    are plain: texts, numbers, and lists, tuples and dicts of them. Globals and objects that it uses are not seen.
+    """
+    if isinstance(function, functools.partial):
+        bound_to = repr((_plain(function.args), _plain(function.keywords)))
+        return f"{fingerprint(function.func)} of {hashlib.sha256(bound_to.encode('utf-8', 'surrogatepass')).hexdigest()[:16]}"
+    named = hasattr(function, "__code__") or hasattr(function, "__func__")
+    bound = function if named else getattr(type(function), "__call__", None)  # noqa: B004  its code is wanted
+    bare = getattr(bound, "__func__", bound)
+    code = getattr(bare, "__code__", None)
+    if not isinstance(code, CodeType):  # built in: its name must do
+        return f"{type(function).__module__}.{type(function).__qualname__}"
+    cells = [cell.cell_contents for cell in getattr(bare, "__closure__", None) or () if _filled(cell)]
+    parts = (
+        _code(code),
+        _plain(getattr(bare, "__defaults__", None)),
+        _plain(getattr(bare, "__kwdefaults__", None)),
+        _plain(cells),
+    )
+    return "sha256:" + hashlib.sha256(repr(parts).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def _filled(cell: object) -> bool:
+    try:
+        return cell.cell_contents is not ...  # type: ignore[attr-defined]
+    except ValueError:
+        return False
+
+
+def _code(code: CodeType) -> object:
+    """A function's code without its place in the file, so that a line added above it changes nothing."""
+    constants = tuple(_code(one) if isinstance(one, CodeType) else _plain(one) for one in code.co_consts)
+    return code.co_code, constants, code.co_names, code.co_varnames, code.co_freevars
+
+
+def _plain(value: object) -> object:
+    """A value whose `repr` is the same in every process; another object is only its type."""
+    if value is None or isinstance(value, str | bytes | int | float | complex):
+        return value
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in value]
+    if isinstance(value, set | frozenset):
+        return sorted(repr(_plain(one)) for one in value)
+    if isinstance(value, dict):
+        return [(_plain(key), _plain(one)) for key, one in value.items()]
+    code = getattr(value, "__code__", None)
+    return _code(code) if isinstance(code, CodeType) else f"{type(value).__module__}.{type(value).__qualname__}"
+
+
 class CallableModel:
     """`function(messages) -> str | Response` as a model: called once a request, in order, pulling none ahead.
 
     name: what reports call it. identity: everything that makes its answers differ (a version, the weights); answers are
-    cached and shared only if it is given, since two functions of one name may differ.
+    cached and shared only if it is given, since two functions of one name may differ. Without it a run that is resumed
+    knows the function by its code (`fingerprint`), and asks anew when that changed.
     An exception that the function raises fails that one sample (`error`, or `bad_image` for BadImageError);
     KeyboardInterrupt and SystemExit pass.
     """
@@ -45,7 +111,7 @@ class CallableModel:
         self, function: Callable[[tuple[Message, ...]], str | Response], name: str = "function", identity: str | None = None
     ) -> None:
         self.name = name
-        self.identity = name if identity is None else identity
+        self.identity = f"{name} {fingerprint(function)}" if identity is None else identity
         self.simulated = identity is None
         self._function = function
 

@@ -30,8 +30,9 @@ import orjson
 
 from eyetest.errors import BadImageError, MissingExtraError, ModelError
 from eyetest.images import api_form
+from eyetest.models.openai_secret import server_of
 from eyetest.models.openai_settings import Settings, read_key, read_settings
-from eyetest.models.openai_wire import Failure, decode, encode, excerpt
+from eyetest.models.openai_wire import Failure, decode, encode
 from eyetest.types import Request, Response
 
 try:
@@ -52,6 +53,8 @@ TICK = 0.05
 BACKOFF = 0.5
 """Seconds before the second attempt, doubled for each further one up to `LONGEST_BACKOFF`, times a random 0.5 to 1."""
 LONGEST_BACKOFF = 30.0
+LARGEST_ANSWER = 64 * 2**20
+"""Bytes of the largest answer taken, unpacked: a few kilobytes of gzip may unpack to gigabytes."""
 LARGE_BODY = 2**20
 """Bytes from which on aiohttp wants a stream and warns about plain bytes."""
 NO_ACCESS = frozenset({401, 403, 404})
@@ -66,6 +69,32 @@ def openai(argument: str, options: Mapping[str, str], seed: int) -> OpenAIModel:
     """
     settings = read_settings(argument, options)
     return OpenAIModel(settings, read_key(settings), name=f"openai:{argument}", seed=seed)
+
+
+async def _read(reply: aiohttp.ClientResponse) -> bytes | None:
+    """The body, unpacked; None if it is larger than `LARGEST_ANSWER`."""
+    parts, size = [], 0
+    async for part in reply.content.iter_any():
+        parts.append(part)
+        size += len(part)
+        if size > LARGEST_ANSWER:
+            return None
+    return b"".join(parts)
+
+
+def _no_answer(error: aiohttp.ClientError | OSError, base_url: str, proxy: str | None) -> str:
+    """What kept an answer away: the kind of error and the machine. Its own text may hold a proxy's address with the password."""
+    kind = type(error).__name__
+    if isinstance(error, aiohttp.ClientHttpProxyError):
+        return f"{kind}: the proxy {server_of(proxy or '')} answers HTTP {error.status}"
+    cause = error.os_error if isinstance(error, aiohttp.ClientConnectorError) else error
+    reason = (cause.strerror or "") if isinstance(cause, OSError) else ""
+    if isinstance(error, aiohttp.ClientConnectorCertificateError):
+        reason = "its certificate is not valid"
+    elif isinstance(error, aiohttp.ClientPayloadError):
+        reason = "the answer is cut off, or not packed as its Content-Encoding says"
+    through = f" through the proxy {server_of(proxy)}" if proxy else ""
+    return f"{kind}: {server_of(base_url)}{through}{f': {reason}' if reason else ''}"
 
 
 class OpenAIModel:
@@ -276,14 +305,16 @@ class _Run:
                 self._flights.add(flight)
                 try:
                     async with session.post(self._settings.url, data=data, proxy=self._proxy, allow_redirects=False) as reply:
-                        payload = await reply.read()
+                        self._heard = True
+                        payload = await _read(reply)
                 finally:
                     self._flights.discard(flight)
         except TimeoutError:
             return Failure(f"no answer within {self._loop.time() - started:.1f} s", timed_out=True)
         except (aiohttp.ClientError, OSError) as error:
-            return Failure(excerpt(f"{type(error).__name__}: {error}", self._key))
-        self._heard = True
+            return Failure(_no_answer(error, self._settings.base_url, self._proxy))
+        if payload is None:
+            return Response(status="error", error=f"The answer is larger than {LARGEST_ANSWER >> 20} MB; it was not read on.")
         outcome = decode(reply.status, reply.headers.get("Retry-After"), payload, call.request.labels, self._key)
         if isinstance(outcome, Failure):
             return outcome

@@ -86,9 +86,9 @@ def read_settings(argument: str, options: Mapping[str, str]) -> Settings:
 
 def _check(settings: Settings) -> None:
     """Raise UsageError on a value out of range. Repeats no value that could be a secret."""
-    parts = urlsplit(settings.base_url)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
+    if not _is_address(settings.base_url):
         raise UsageError("model openai: base_url must look like https://host[:port]/path, e.g. http://localhost:8000/v1.")
+    parts = urlsplit(settings.base_url)
     if "@" in parts.netloc or parts.query or parts.fragment:
         raise UsageError(
             f"model openai: base_url for {parts.hostname} holds a user name, a password, a query or a fragment. "
@@ -102,6 +102,21 @@ def _check(settings: Settings) -> None:
     for option in ("timeout", "min_attempt_timeout"):
         if not getattr(settings, option) > 0:
             raise UsageError(f"model openai: {option}={getattr(settings, option)} is not a number of seconds above 0.")
+
+    if settings.proxy is not None and not _is_address(settings.proxy):
+        raise UsageError(
+            f"model openai: the proxy that the environment names for {parts.hostname} must look like http://host:port. "
+            f"Mend the environment variable {parts.scheme}_proxy (or {parts.scheme.upper()}_PROXY), or unset it."
+        )
+
+
+def _is_address(url: str) -> bool:
+    """Whether it is a web address that a connection can be tried to."""
+    try:
+        parts = urlsplit(url)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0 and url.isprintable()
+    except ValueError:  # brackets that do not close, a port that is no number or too large
+        return False
 
 
 def read_key(settings: Settings) -> str | None:

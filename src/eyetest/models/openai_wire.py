@@ -8,15 +8,15 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
-from urllib.parse import quote
 
 import orjson
 
 from eyetest.images import data_uri
+from eyetest.models.openai_secret import scrub
 from eyetest.types import Image, Message, Request, Response, Usage
 
 RETRIED = frozenset({408, 409, 429, 500, 502, 503, 504})
@@ -24,7 +24,11 @@ RETRIED = frozenset({408, 409, 429, 500, 502, 503, 504})
 BLOCK_CODES = re.compile(r"content_filter|content_policy|moderation", re.IGNORECASE)
 """Codes in the body of an HTTP 4xx that mean: a policy stopped it, and would stop it again."""
 EXCERPT = 300
-"""Characters of a server's own words that are kept."""
+"""Characters of a server's own words that are kept in an error."""
+LONGEST_TEXT = 2**20
+"""Characters of a completion that are kept; one that is longer counts as truncated."""
+LONGEST_WAIT = 86_400.0
+"""Most seconds that a server is believed to ask for; no request has that long anyway."""
 TOP = 20
 """Alternatives asked for the first token: the most that OpenAI gives."""
 
@@ -73,10 +77,11 @@ def _content(message: Message, max_side: int | None) -> str | list[dict[str, Any
 def decode(status: int, retry_after: str | None, payload: bytes, labels: tuple[str, ...], key: str | None) -> Response | Failure:
     """A reply as a Response, or as a Failure when another attempt may do better.
 
-    status: HTTP status; retry_after: that header; labels: `Request.labels`; key: what no error text may repeat.
+    status: HTTP status; retry_after: that header; labels: `Request.labels`; key: what no text of the outcome may repeat.
     """
     if 200 <= status < 300:
-        return _completion(payload, labels, key)
+        outcome = _completion(payload, labels, key)
+        return outcome if isinstance(outcome, Failure) else _bounded(outcome, key)
     reason = f"HTTP {status}: {excerpt(payload.decode('utf-8', 'replace'), key)}"
     if status in RETRIED:
         return Failure(reason, wait=seconds_to_wait(retry_after))
@@ -92,18 +97,26 @@ def _completion(payload: bytes, labels: tuple[str, ...], key: str | None) -> Res
         message, finish = choice["message"], choice.get("finish_reason")
         text, refusal = _text(message.get("content")), message.get("refusal")
     except (ValueError, LookupError, TypeError, AttributeError):
-        return Failure(f"malformed answer: {excerpt(payload[: 8 * EXCERPT].decode('utf-8', 'replace'), key)}")
+        return Failure(f"malformed answer: {excerpt(payload.decode('utf-8', 'replace'), key)}")
     usage = _usage(reply.get("usage"))
     if isinstance(refusal, str) and refusal:
-        return Response(text=text or refusal, status="refused", usage=usage, error=refusal)
+        return Response(text=text or refusal, status="refused", usage=usage, error=excerpt(refusal, key))
     if finish == "content_filter":
         return Response(text=text or "", status="blocked", usage=usage, error="finish_reason: content_filter")
     if finish == "length":
         # A reasoning model may spend all its tokens before the first visible one: no text, and no malformed answer either.
         return Response(text=text or "", status="truncated", usage=usage, label_logprobs=label_logprobs(choice, labels))
     if text is None:
-        return Failure(f"malformed answer: no content (finish_reason: {finish})")
+        return Failure(f"malformed answer: no content (finish_reason: {excerpt(str(finish), key)})")
     return Response(text=text, usage=usage, label_logprobs=label_logprobs(choice, labels))
+
+
+def _bounded(response: Response, key: str | None) -> Response:
+    """The response with a completion that neither repeats the key nor is endless."""
+    text = scrub(response.text, key)
+    if len(text) > LONGEST_TEXT:
+        return replace(response, text=text[:LONGEST_TEXT], status="truncated" if response.status == "ok" else response.status)
+    return response if text == response.text else replace(response, text=text)
 
 
 def _text(content: Any) -> str | None:
@@ -141,7 +154,8 @@ def label_logprobs(choice: Mapping[str, Any], labels: tuple[str, ...]) -> tuple[
     starts = [max((token for token in mass if label.strip().startswith(token)), key=len, default="") for label in labels]
     if "" in starts or len(set(starts)) < len(labels):
         return None
-    return tuple(mass[start] for start in starts)
+    found = tuple(mass[start] for start in starts)
+    return found if all(map(math.isfinite, found)) else None
 
 
 def _add(a: float, b: float) -> float:
@@ -159,7 +173,10 @@ def _error_code(payload: bytes) -> str:
 
 
 def seconds_to_wait(retry_after: str | None, now: datetime | None = None) -> float | None:
-    """`Retry-After` (RFC 9110, 10.2.3: seconds or an HTTP date) as seconds from now, at least 0; None if absent or unreadable."""
+    """`Retry-After` (RFC 9110, 10.2.3: seconds or an HTTP date) as seconds from now; None if absent or unreadable.
+
+    At least 0, at most `LONGEST_WAIT`.
+    """
     if retry_after is None:
         return None
     try:
@@ -167,16 +184,13 @@ def seconds_to_wait(retry_after: str | None, now: datetime | None = None) -> flo
     except ValueError:
         try:
             when = parsedate_to_datetime(retry_after)
-        except ValueError:
+        except (ValueError, OverflowError):
             return None
         # "-0000" gives a naive datetime, which means UTC.
         seconds = (when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp() - (now or datetime.now(UTC)).timestamp()
-    return max(0.0, seconds) if math.isfinite(seconds) else None
+    return min(max(0.0, seconds), LONGEST_WAIT) if math.isfinite(seconds) else None
 
 
 def excerpt(text: str, key: str | None) -> str:
     """The first `EXCERPT` characters on one line, without the key. The key goes first, or half of it could stay at the cut."""
-    if key:
-        for form in {key, quote(key, safe=""), orjson.dumps(key).decode()[1:-1], key.replace("/", "\\/")}:
-            text = text.replace(form, "[key]")
-    return " ".join(text.split())[:EXCERPT]
+    return scrub(" ".join(text[:LONGEST_TEXT].split()), key)[:EXCERPT]

@@ -11,6 +11,7 @@ names the condition wins, then one that names the task, then one that names the 
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -18,7 +19,7 @@ import orjson
 
 from eyetest.errors import DataError, UsageError, nearest
 from eyetest.models.baselines import Simulated, read_spec
-from eyetest.models.function import call, in_order
+from eyetest.models.function import call, fingerprint, in_order
 from eyetest.types import Model, Origin, Response
 
 FIELDS = ("id", "completion", "condition", "task", "repeat")
@@ -45,7 +46,7 @@ class Scripted(Simulated):
     """
 
     def __init__(self, name: str, table: Mapping[Key, str], where: str) -> None:
-        super().__init__(name, name)
+        super().__init__(name, f"{name} {table_digest(table)}")
         self._table = table
         self._where = where
 
@@ -62,12 +63,18 @@ class ScriptedFunction(Simulated):
     """Answers with what a function makes of the origin; an exception fails that one sample."""
 
     def __init__(self, name: str, function: Callable[[Origin], str | Response]) -> None:
-        super().__init__(name, name)
+        super().__init__(name, f"{name} {fingerprint(function)}")
         self._function = function
 
     def answer(self, origin: Origin) -> Response:
         """What the function returns."""
         return call(self._function, origin)
+
+
+def table_digest(table: Mapping[Key, str]) -> str:
+    """Identity of a script's contents, whatever the order of its lines."""
+    entries = sorted(map(repr, table.items()))
+    return "sha256:" + hashlib.sha256("\n".join(entries).encode()).hexdigest()[:16]
 
 
 def fitting(origin: Origin) -> Iterator[Key]:
@@ -106,8 +113,9 @@ def _lines(path: str) -> Iterator[tuple[int, bytes]]:
                 line = raw.removeprefix(b"\xef\xbb\xbf") if number == 1 else raw
                 if line.strip():
                     yield number, line
-    except OSError as error:
-        raise DataError(f"{path}: cannot be read ({error.strerror}). Expected one object a line, such as {EXAMPLE}.") from None
+    except (OSError, ValueError) as error:  # ValueError: a path with a NUL character
+        said = error.strerror if isinstance(error, OSError) else str(error)
+        raise DataError(f"{path}: cannot be read ({said}). Expected one object a line, such as {EXAMPLE}.") from None
 
 
 def _record(raw: bytes, place: str) -> dict[str, Any]:

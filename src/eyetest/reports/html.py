@@ -139,7 +139,7 @@ class TaskView:
     prompts: tuple[Question, ...]
     sheets: dict[str, Sheet]
     troubled: Sheet
-    """Cells with an answer that was unreadable, refused or failed."""
+    """Cells with an answer that is unparsed, refused or failed."""
 
 
 def page(found: Gathered, options: Options = PLAIN) -> str:

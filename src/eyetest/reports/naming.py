@@ -46,8 +46,9 @@ class Naming:
         return ", ".join(parts)
 
     def of(self, thing: str, prompt: str, kind: str = "") -> str:
-        """`thing (short answers, prompt terse)`, or `thing` alone."""
-        words = self.words(prompt, kind)
+        """`thing (prompt terse)`, in short `thing (short answers, terse)`, or `thing` alone."""
+        both = self.kinds and self.prompts and kind
+        words = f"{KINDS.get(kind, kind)}, {prompt}" if both else self.words(prompt, kind)
         return f"{thing} ({words})" if words else thing
 
 

@@ -233,7 +233,7 @@ def knowledge(facts: Facts) -> str:
 
 
 def unparsed(facts: Facts) -> str:
-    """Answers that could not be read and refusals."""
+    """Unparsed and refused answers."""
     parts = []
     if facts.n_unparsed:
         parts.append(f"{facts.n_unparsed:,} {'is' if facts.n_unparsed == 1 else 'are'} unparsed")

@@ -24,8 +24,8 @@ PLAIN_WIDTH = 160
 _IN_SCORES = ("accuracy", "score_rate", "success_rate")
 """Metrics that the table of scores already holds."""
 
-MODEL_WIDTH, CONDITION_WIDTH = 40, 32
-"""Characters in which names of models, and of conditions and slices, are folded."""
+MODEL_WIDTH, CONDITION_WIDTH, WIDE = 40, 35, 60
+"""Characters in which names of models, of conditions and slices, and of conditions where there is room, are folded."""
 
 MAX_CLASSES = 12
 """Confusion matrices of more classes are left to `results.json`."""
@@ -62,10 +62,10 @@ def _cell(text: str) -> Text:
     return Text(text)
 
 
-def _lead(model: str, condition: str) -> Iterator[str]:
+def _lead(model: str, condition: str, width: int = CONDITION_WIDTH) -> Iterator[str]:
     """The names that a line begins with, folded so that its numbers keep their place."""
     yield folded(model, MODEL_WIDTH)
-    yield folded(condition, CONDITION_WIDTH)
+    yield folded(condition, width)
 
 
 def _grid(title: str, columns: Sequence[str], right: Iterable[int] = ()) -> Grid:
@@ -185,7 +185,7 @@ def _pairs(task: str, pairs: Sequence[PairRow], kinds: Sequence[str]) -> Grid:
         made = pair.estimate
         measure = f"gap rate, {pair.second}" if made.metric == "gap_rate" else f"{pair.first} − {pair.second}"
         cells = [interval(made), p_value(pair.p), p_value(pair.p_holm), str(made.n)]
-        named = _lead("" if pair.model == last else pair.model, naming.of(measure, pair.prompt))
+        named = _lead("" if pair.model == last else pair.model, naming.of(measure, pair.prompt), WIDE)
         grid.add_row(*map(_cell, [*named, *cells]))
         last = pair.model
     return grid

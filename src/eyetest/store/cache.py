@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import Self
 
 from eyetest.errors import StoreError
+from eyetest.store.files import check_path, check_regular
 from eyetest.store.json_text import dumps, from_json
 from eyetest.store.records import NOT_OURS, decode_response, encode_response
 from eyetest.types import Response
@@ -32,6 +33,8 @@ class Cache:
         self.path = path
         self._waiting: dict[bytes, bytes] = {}
         self._last = time.monotonic()
+        check_path(path, "--cache")
+        check_regular(path)
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._database = sqlite3.connect(path, timeout=self.PATIENCE, isolation_level=None)
@@ -39,7 +42,7 @@ class Cache:
             raise self._broken(error) from error
         try:
             self._open()
-        except sqlite3.Error as error:
+        except (sqlite3.Error, UnicodeDecodeError) as error:  # the latter: SQLite quotes a damaged schema in its message
             self._database.close()
             raise self._broken(error) from error
 
@@ -71,7 +74,7 @@ class Cache:
         if body is None:
             try:
                 row = self._database.execute("SELECT response FROM responses WHERE key = ?", (key,)).fetchone()
-            except sqlite3.Error as error:
+            except (sqlite3.Error, UnicodeDecodeError) as error:
                 raise self._broken(error) from error
             if row is None:
                 return None
@@ -93,7 +96,7 @@ class Cache:
             with self._database:
                 self._database.execute("BEGIN IMMEDIATE")
                 self._database.executemany("INSERT OR REPLACE INTO responses VALUES (?, ?)", rows.items())
-        except sqlite3.Error as error:
+        except (sqlite3.Error, UnicodeDecodeError) as error:
             raise self._broken(error) from error
         self._last = time.monotonic()
 

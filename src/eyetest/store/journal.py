@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import IO
 
 from eyetest.errors import StoreError
-from eyetest.store.files import full
+from eyetest.store.files import check_regular, full
 from eyetest.store.json_text import dumps, from_json
 from eyetest.store.records import NOT_OURS, decode_response, encode_response
 from eyetest.types import Response
@@ -25,6 +25,7 @@ class Journal:
         self.path = path
         self.unreadable = 0
         self._places: dict[int, int] = {}
+        check_regular(path)
         try:
             self._file: IO[bytes] = path.open("a+b", buffering=0)
             self._end = self._opened_at = self._scan()

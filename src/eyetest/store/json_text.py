@@ -44,7 +44,10 @@ def from_json(data: bytes) -> Any:
     except orjson.JSONDecodeError:
         if b"\\ud" not in data.lower():
             raise
-        return json.loads(data)
+        try:
+            return json.loads(data)
+        except RecursionError:
+            raise ValueError("it is nested too deep") from None
 
 
 def number(value: float) -> float | str:

@@ -7,11 +7,27 @@ from typing import Any
 
 from eyetest import images
 from eyetest.store.json_text import dumps
-from eyetest.types import Image, Request
+from eyetest.types import Image, Request, Sample
 
 
 def _content(part: str | Image) -> Any:
     return part if isinstance(part, str) else {"image": images.digest(part), "operations": part.operations}
+
+
+def _read(sample: Sample) -> tuple[object, ...]:
+    """What a simulated model may read of a sample; its pictures are in the content key where they are shown."""
+    return (
+        sample.question,
+        sample.target,
+        sample.kind,
+        sample.choices,
+        sample.context,
+        sample.knowledge_question,
+        sample.entity,
+        sample.cluster,
+        sample.metadata,
+        sample.shown,
+    )
 
 
 def content_key(identity: str, request: Request) -> bytes:
@@ -30,12 +46,12 @@ def answer_key(content: bytes, request: Request, *, simulated: bool) -> bytes:
     """sha256 under which an answer is journaled, cached and shared (32 bytes).
 
     At temperature 0 it is the content key: equal requests are asked once. A sampled answer belongs to its sample and
-    repeat; a simulated model's answer belongs to its whole origin, because it reads it.
+    repeat; a simulated model's answer belongs to its whole origin, gold answer included, because it may read all of it.
     """
     origin = request.origin
     if origin is None or (request.generation.temperature == 0 and not simulated):
         return content
     own: tuple[object, ...] = (origin.task, origin.sample.id, origin.repeat, origin.round, request.generation.seed)
     if simulated:
-        own += (origin.condition, origin.prompt, origin.variant)
+        own += (origin.condition, origin.prompt, origin.variant, *_read(origin.sample))
     return hashlib.sha256(content + dumps(own)).digest()

@@ -3,16 +3,34 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from eyetest.errors import StoreError
+from eyetest.store.checks import LIMIT, checked_response, expected, one_of
+from eyetest.store.files import check_regular
 from eyetest.store.json_text import from_json, number
-from eyetest.types import Image, Message, Prediction, Response, Sample, Score, Shown, Usage
+from eyetest.types import (
+    Image,
+    Kind,
+    Message,
+    Prediction,
+    Response,
+    Sample,
+    Score,
+    ScoreStatus,
+    Shown,
+    ShownPicture,
+    ShownQuestion,
+    Usage,
+)
 
-NOT_OURS = (ValueError, KeyError, TypeError, AttributeError)
+NOT_OURS = (ValueError, LookupError, TypeError, AttributeError, OverflowError)
 """What decoding raises on a record that is not one of ours."""
+
+Role = Literal["system", "user", "assistant"]
+"""Who speaks; as in `Message.role`."""
 
 
 BY_DIGEST = "sha256:"
@@ -30,9 +48,13 @@ def _picture(part: Image) -> dict[str, Any]:
     return shown
 
 
-def _picture_from(record: Mapping[str, Any]) -> Image:
+def _picture_from(record: Any) -> Image:
     # A picture given as bytes stands in the record as its digest; `evaluation.rundir.kept_picture` finds its file.
-    return Image(path=record["image"], member=record.get("member"), operations=tuple(record.get("operations", ())))
+    return Image(
+        path=_text(record, "image"),
+        member=None if record.get("member") is None else _text(record, "member"),
+        operations=_texts(record, "operations") if "operations" in record else (),
+    )
 
 
 def encode_response(response: Response) -> dict[str, Any]:
@@ -51,17 +73,18 @@ def encode_response(response: Response) -> dict[str, Any]:
     return record
 
 
-def decode_response(record: Mapping[str, Any]) -> Response:
-    """The inverse of `encode_response`."""
-    logprobs = record.get("label_logprobs")
-    usage = record.get("usage")
-    return Response(
-        text=record["text"],
-        status=record["status"],
-        label_logprobs=None if logprobs is None else tuple(map(float, logprobs)),
-        usage=None if usage is None else Usage(**usage),
-        latency=float(record["latency"]),
-        error=record.get("error"),
+def decode_response(record: Any) -> Response:
+    """The inverse of `encode_response`. Raises an error of NOT_OURS on anything else."""
+    logprobs, usage = record.get("label_logprobs"), record.get("usage")
+    return checked_response(
+        Response(
+            text=record["text"],
+            status=record["status"],
+            label_logprobs=None if logprobs is None else tuple(map(float, logprobs)),
+            usage=None if usage is None else Usage(**usage),
+            latency=float(record["latency"]),
+            error=record.get("error"),
+        )
     )
 
 
@@ -109,49 +132,93 @@ def _shown(shown: Shown) -> dict[str, Any]:
     return record
 
 
-def decode_prediction(record: Mapping[str, Any]) -> Prediction:
-    """The inverse of `encode_prediction`, but for pictures given as bytes and sample fields that no scorer reads."""
-    shown = dict(record["shown"])
-    for field in ("partner_target", "flags"):
-        shown[field] = tuple(shown.get(field, ()))
-    messages = tuple(
-        Message(
-            message["role"],
-            tuple(part if isinstance(part, str) else _picture_from(part) for part in message["content"]),
-        )
-        for message in record["messages"]
-    )
+def decode_prediction(record: Any) -> Prediction:
+    """The inverse of `encode_prediction`, but for pictures given as bytes and sample fields that no scorer reads.
+
+    Raises an error of NOT_OURS on anything else: whoever holds a Prediction need not look at its types again.
+    """
+    messages = tuple(map(_message, expected(record["messages"], list, "messages")))
     pictures = [part for part in messages[-1].content if isinstance(part, Image)] if messages else []
     sample = Sample(
-        id=record["sample"],
-        question=record["question"],
-        target=tuple(record["target"]),
-        kind=record["kind"],
-        choices=tuple(record["choices"]),
+        id=_text(record, "sample"),
+        question=_text(record, "question"),
+        target=_texts(record, "target"),
+        kind=one_of(record["kind"], Kind, "kind"),
+        choices=_texts(record, "choices"),
         images=tuple(pictures),
-        cluster=record["cluster"],
-        metadata=record["metadata"],
-        shown=Shown(**shown),
+        cluster=None if record["cluster"] is None else _text(record, "cluster"),
+        metadata=expected(record["metadata"], dict, "metadata"),
+        shown=_shown_from(record["shown"]),
     )
-    score = record["score"]
     return Prediction(
-        task=record["task"],
-        condition=record["condition"],
-        model=record["model"],
-        prompt=record["prompt"],
-        variant=record["variant"],
-        repeat=record["repeat"],
-        round=record["round"],
+        task=_text(record, "task"),
+        condition=_text(record, "condition"),
+        model=_text(record, "model"),
+        prompt=_text(record, "prompt"),
+        variant=_place(record, "variant"),
+        repeat=_place(record, "repeat"),
+        round=_place(record, "round"),
         sample=sample,
-        request_key=record["request"],
+        request_key=_key(_text(record, "request")),
         messages=messages,
         response=decode_response(record["response"]),
-        score=Score(score["status"], float(score["value"]), score["answer"], tuple(map(float, score["counts"])), score["rule"]),
+        score=_score(record["score"]),
     )
+
+
+def _message(record: Any) -> Message:
+    content = expected(record["content"], list, "content")
+    return Message(
+        one_of(record["role"], Role, "role"),
+        tuple(part if isinstance(part, str) else _picture_from(part) for part in content),
+    )
+
+
+def _shown_from(record: Any) -> Shown:
+    return Shown(
+        picture=one_of(record["picture"], ShownPicture, "shown.picture"),
+        asks=one_of(record["asks"], ShownQuestion, "shown.asks"),
+        partner=None if record.get("partner") is None else _text(record, "partner"),
+        partner_target=_texts(record, "partner_target") if "partner_target" in record else (),
+        flags=_texts(record, "flags") if "flags" in record else (),
+    )
+
+
+def _score(record: Any) -> Score:
+    return Score(
+        status=one_of(record["status"], ScoreStatus, "score.status"),
+        value=float(record["value"]),
+        answer=None if record["answer"] is None else _text(record, "answer"),
+        counts=tuple(map(float, record["counts"])),
+        rule=_text(record, "rule"),
+    )
+
+
+def _key(text: str) -> str:
+    """Hex digits, or nothing where a picture could not be read."""
+    bytes.fromhex(text)
+    return text
+
+
+def _text(record: Any, field: str) -> str:
+    return expected(record[field], str, field)
+
+
+def _texts(record: Any, field: str) -> tuple[str, ...]:
+    return tuple(expected(one, str, f"a part of {field}") for one in expected(record[field], list, field))
+
+
+def _place(record: Any, field: str) -> int:
+    """A variant, repeat or round."""
+    number = expected(record[field], int, field)
+    if isinstance(number, bool) or not 0 <= number < LIMIT:
+        raise ValueError(f"{field} is {number!r}, not a whole number from 0 to {LIMIT - 1}")
+    return number
 
 
 def read_predictions(path: Path) -> Iterator[Prediction]:
     """Stream `predictions.jsonl`. Raises StoreError that names file and line."""
+    check_regular(path)
     try:
         with path.open("rb") as lines:
             for number, line in enumerate(lines, 1):
