@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import io
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 from PIL import Image as Pixels
@@ -50,6 +51,19 @@ def test_outcomes_without_a_blind_condition_and_of_unparsed_answers(tmp_path: Pa
     given = found["q003"].given["seer", "image"]
     assert (given.verdict, given.rule) == ("error", "option_text: timeout")
     assert found["q002"].given["seer", "image"].verdict == "refused"
+
+
+def test_of_several_prompts_the_first_stands_on_the_cards(tmp_path: Path) -> None:
+    first = [answer(number) for number in range(6)]
+    other = [replace(answer(number, right=False), prompt="terse") for number in range(6)]
+    found = gather(write_run(tmp_path, first + other)).cards
+    assert {card.choice.outcome for card in found} == {"right"}
+
+
+def test_every_kind_of_question_has_its_cards(tmp_path: Path) -> None:
+    texts = [answer(number, right=False, kind="text", id=f"t{number}") for number in range(6)]
+    found = gather(write_run(tmp_path, [answer(number) for number in range(6)] + texts)).cards
+    assert Counter(card.choice.outcome for card in found) == {"right": 6, "wrong": 6}
 
 
 def test_texts_are_cut_when_they_are_read(tmp_path: Path) -> None:

@@ -135,5 +135,7 @@ def test_a_kind_that_a_condition_made_is_no_kind_of_its_own(tmp_path: Path) -> N
 def test_the_most_frequent_answer_is_a_level_where_labels_are_shared(tmp_path: Path) -> None:
     colours = ("red", "green")
     lopsided = [answer(number, target=colours[number % 4 == 0 :][:1], choices=colours) for number in range(40)]
+    failure = Response(status="error", error="timeout")
+    lopsided += [answer(number, status="unscored", response=failure, choices=colours) for number in range(40, 50)]
     assert gather(write_run(tmp_path / "a", lopsided, labels=colours), samples=False).facts[0].frequent == 0.75
     assert math.isnan(gather(write_run(tmp_path / "b", lopsided), samples=False).facts[0].frequent)

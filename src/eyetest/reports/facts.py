@@ -80,9 +80,8 @@ def by_group(table: Table) -> dict[Group, dict[str, Columns]]:
         group[cell.condition] = table.columns(cell)
     pictured = {group[:3] for group, conditions in groups.items() if "image" in conditions}
     places = {place: number for number, place in enumerate(dict.fromkeys((task, kind) for task, _, _, kind in groups))}
-    tasks = {task: number for number, task in enumerate(dict.fromkeys(task for task, *_ in groups))}
     kept = [group for group in groups if "image" in groups[group] or group[:3] not in pictured]
-    ordered = sorted(kept, key=lambda group: (tasks[group[0]], places[group[0], group[3]]))
+    ordered = sorted(kept, key=lambda group: places[group[0], group[3]])
     return {group: groups[group] for group in ordered}
 
 

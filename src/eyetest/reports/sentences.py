@@ -131,8 +131,8 @@ def _uses(facts: Facts, dark: Estimate, score: str, guess: str) -> str:
             return f"needs the picture: {score}; without it {blind}, which cannot be told from guessing ({percent(facts.chance)})"
         case "below":
             return f"needs the picture: {score}; without it {blind}, below guessing ({percent(facts.chance)})"
-        case verdict:
-            verb = "needs" if verdict == "unknown" and dark.value <= ALMOST_NOTHING else "uses"
+        case _:
+            verb = "needs" if dark.value <= ALMOST_NOTHING else "uses"
             return f"{verb} the picture: {score}, {blind} without it{guess}"
 
 
