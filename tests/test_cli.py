@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import inspect
 import json
 import os
@@ -12,12 +13,13 @@ import sys
 import time
 from importlib import import_module
 from typing import get_type_hints
+from urllib.parse import quote
 
 import pytest
 from cyclopts import Parameter
 
 from evaluation.made import predictions, write_items
-from eyetest import cli
+from eyetest import cli, registry
 from eyetest.cli import COMMANDS, main
 
 ITEMS = [
@@ -68,8 +70,34 @@ MISTAKES = {
     "flag without value": (("run", "--data"), 'Command "run" parameter --data requires an argument. See: eyetest run --help'),
     "flag of the wrong type": (
         run("--repeats", "x"),
-        'Invalid value for --repeats: unable to convert "x" into int. See: eyetest run --help',
+        "--repeats: x is not a whole number.",
     ),
+    "half a repeat": (run("--repeats", "1.5"), "--repeats: 1.5 is not a whole number."),
+    "a seed with a point": (run("--seed", "1.0"), "--seed: 1.0 is not a whole number."),
+    "too many tokens": (
+        run("--max-tokens", "9" * 5000),
+        f"--max-tokens: {'9' * 40}... is not a whole number of at most 18 digits.",
+    ),
+    "negative seed": (run("--seed", "-1"), "command line: seed: input should be greater than or equal to 0, found -1."),
+    "too many repeats": (
+        run("--repeats", "40000"),
+        "command line: repeats: input should be less than or equal to 10000, found 40000.",
+    ),
+    "no ids": (run("--ids", ","), "--ids ',' names nothing. Name something, or leave --ids out."),
+    "no condition": (run("--condition", " , "), "--condition ' , ' names nothing. Name something, or leave --condition out."),
+    "no prompt": (run("--prompt", ","), "--prompt ',' names nothing. Name something, or leave --prompt out."),
+    "no slice": (run("--by", ","), "--by ',' names nothing. Name something, or leave --by out."),
+    "no slice of a report": (("report", "out", "--by", ","), "--by ',' names nothing. Name something, or leave --by out."),
+    "no ids in the file": (
+        run("--ids", f"@{os.devnull}"),
+        f"--ids @{os.devnull} names nothing: the file holds no id. Write one id a line, or leave --ids out.",
+    ),
+    "an empty value": (run("--images", ""), "--images is given an empty value. Give it one, or leave --images out."),
+    "an empty value after =": (run("--images="), "--images is given an empty value. Give it one, or leave --images out."),
+    "blanks": (("report", "a", "--html", "  "), "--html is given an empty value. Give it one, or leave --html out."),
+    "an empty argument": (("report", ""), "Argument 2 is empty. Fill it in, or leave it out."),
+    "port": (("serve-fake", "--port", "99999"), "--port 99999: give a port from 1 to 65535, or 0 for a free one."),
+    "negative port": (("serve-fake", "--port", "-1"), "--port -1: give a port from 1 to 65535, or 0 for a free one."),
     "flag outside its values": (
         run("--answer-is", "number"),
         'Invalid value "number" for --answer-is. Choose from: "text", "letter", "index". See: eyetest run --help',
@@ -206,6 +234,30 @@ RUN_FILES = {
         r"constant has no option 'decod'\. Did you mean 'decode'\?",
     ),
     "not TOML": ("models = [", r"Run file r\.toml: is not TOML"),
+    "a number for a table": ("generation = 5", r"generation: expected a table of keys and values, found 5\."),
+    "a number of 5,000 digits": (f"seed = {'9' * 5000}", r"Run file r\.toml: holds a number with too many digits\."),
+    "5,000 brackets": (f"ids = {'[' * 5000}", r"Run file r\.toml: is nested too deeply\."),
+    "a number of 5,000 hexadecimal digits": (
+        f"seed = 0x{'f' * 5000}",
+        r"r\.toml: seed: the number is too large; the largest is 9223372036854775807\.",
+    ),
+    "an option of 5,000 hexadecimal digits": (
+        f"models = [{{model = 'chance', options = {{a = 0x{'f' * 5000}}}}}]",
+        r"r\.toml: models\.0\.options\.a: the number is too large; ",
+    ),
+    "5,000 dots": (
+        f"models = [{{model = 'chance', options = {{{'a.' * 5000}a = 1}}}}]",
+        r"r\.toml: models\.0 is nested too deeply\. A run file needs 8 levels at most\.",
+    ),
+    "NUL": ('out = "a\\u0000b"', r"r\.toml: out: holds a NUL character, which no name or path may hold\."),
+    "choices that are no list": (
+        "[[prompt.mine.examples]]\nquestion = 'Q?'\nanswer = 'a'\nchoices = 5",
+        r"r\.toml: prompt\.mine\.examples: example 1: choices is 5; expected a list of texts\.",
+    ),
+    "a question that is no text": (
+        "[[prompt.mine.examples]]\nquestion = ['Q?']\nanswer = 'a'",
+        r"r\.toml: prompt\.mine\.examples: example 1: question is \['Q\?'\]; expected a text\.",
+    ),
     "task and data": ("tasks = [{task = 'a', data = 'b'}]", "give either task"),
 }
 
@@ -214,7 +266,7 @@ RUN_FILES = {
 def test_a_wrong_run_file(eyetest, here, text, said):
     (here / "r.toml").write_text(text)
     given = [*([] if "tasks" in text else ["--data", "items.jsonl"]), *([] if "models" in text else ["--model", "chance"])]
-    status, _, err = eyetest("run", "r.toml", *given)
+    status, _, err = eyetest("run", "r.toml", *given, "--temperature", "0")
     assert status == 2, err
     assert re.search(said, err)
     assert err.startswith("eyetest: ")
@@ -386,7 +438,9 @@ def test_a_run_prints_its_tables_and_where_it_is(eyetest, here):
     assert err.splitlines() == said
     again = eyetest(*run("--condition", "image,shuffled"))
     assert (again[0], again[1]) == (0, out)
-    assert eyetest("report", "out") == (0, out, "")
+    status, said, err = eyetest("report", "out")
+    assert (status, err) == (0, "")
+    assert said.endswith(out)
 
 
 def test_a_model_may_be_called_something(eyetest, here):
@@ -496,7 +550,7 @@ def test_markup_in_data_and_names_is_text(eyetest, here, monkeypatch):
     assert f"{name}: accuracy with 95 % intervals" in out
     assert f"constant:{MARKUP}" in out
     assert f"{name}, constant:{MARKUP}, image: target (rows) by answer (columns)" in out
-    assert re.search(rf"^ +{re.escape(MARKUP)} +{re.escape(CLOSING)} +unread", out, re.MULTILINE)
+    assert re.search(rf"^ +{re.escape(MARKUP)} +{re.escape(CLOSING)} +unparsed", out, re.MULTILINE)
     assert f"metadata.{MARKUP} = {CLOSING}" in out
     assert "Run directory: [red]out[red]\n" in err
     assert f"{name}: 12 rows read, 12 kept (12 choice)" in err
@@ -595,11 +649,128 @@ def test_a_reader_that_goes_away_is_no_error(here, command):
 # ------------------------------------------------------------------------------------------------- score, compare, check
 
 
+EVIL = "\x1b]0;gone\x07\x1b[31m\u202e"
+
+
+def test_no_escape_sequence_reaches_the_terminal(eyetest, here, monkeypatch):
+    monkeypatch.setattr("eyetest.commands.progress.LINES", (0.0, 0.0))
+    rows = [{"id": f"{EVIL}{n}", "question": "Q", "choices": [f"{EVIL}a", "b"], "answer": f"{EVIL}a"} for n in range(12)]
+    data = f"i{EVIL}.jsonl"
+    write_items(here / data, [*rows, {"id": f"{EVIL}x", "question": "Q", "choices": ["a"], "answer": EVIL}])
+    given = ("--data", data, "--model", f"constant:{EVIL}")
+    calls = [
+        ("check", *given),
+        ("run", *given, "--dry-run"),
+        ("run", *given, "--ids", f"{EVIL}9999"),
+        ("run", "--data", "items.jsonl", "--model", f"{EVIL}"),
+        ("report", EVIL),
+        ("run", f"--{EVIL}"),
+        (EVIL,),
+    ]
+    for call in calls:
+        _, out, err = eyetest(*call)
+        assert "\x1b" not in out + err
+        assert "\x07" not in out + err
+        assert "\u202e" not in out + err
+        assert "[U+202E]" in out + err or "\\u202e" in err
+
+
+def test_a_line_of_output_stays_a_line():
+    from io import StringIO
+
+    from rich.console import Console
+
+    from eyetest.commands.say import say
+
+    said = StringIO()
+    say(Console(file=said), "a\nRun directory: \x1b[1mforged [bold]x[/bold]\r\nb")
+    assert said.getvalue() == "a Run directory: [1mforged [bold]x[/bold] b\n"
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full on this system")
+def test_output_without_room(here):
+    with open("/dev/full", "w") as full:
+        done = process("list", "models", stdout=full, stderr=subprocess.PIPE, capture_output=False)
+    said = "eyetest: standard output cannot be written: No space left on device. Free some space, or send it elsewhere.\n"
+    assert (done.returncode, done.stderr) == (2, said)
+
+
+def test_output_that_is_closed(here):
+    done = subprocess.run(["sh", "-c", f"{sys.executable} -m eyetest list models >&-"], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (2, "eyetest: standard output is closed. Send it to a file, or to /dev/null.\n")
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "cp1252"])
+def test_output_that_knows_few_characters(here, encoding):
+    write_items(here / "items.jsonl", [ITEMS[0] | {"choices": ["\u4f60", "no"], "answer": "\u4f60"}, *ITEMS[1:]])
+    done = process(*run("--condition", "image,shuffled"), env=os.environ | {"PYTHONIOENCODING": encoding}, encoding=encoding)
+    assert (done.returncode, "Traceback" in done.stderr) == (0, False)
+    assert "items: accuracy with 95 % intervals" in done.stdout
+
+
+@pytest.mark.parametrize("name", ["run.json", "journal.txt", "predictions.jsonl", "results.json"])
+def test_a_report_replaces_no_file_of_a_run(eyetest, here, name):
+    eyetest(*run())
+    before = (here / "out" / name).read_bytes()
+    (here / "link.html").symlink_to(here / "out" / name)
+    for page in (f"out/{name}", f"./out/../out/{name}", "link.html"):
+        status, _, err = eyetest("report", "out", "--html", page)
+        beside = os.path.normpath(os.path.join(os.path.dirname(page), "report.html")) if ".." not in page else None
+        assert status == 2
+        assert err.startswith(
+            f"eyetest: --html {os.path.normpath(page) if '..' not in page else 'out/../out/' + name} is a file of"
+        )
+        assert beside is None or err.endswith(f" is a file of the run itself. Name another, such as {beside}.\n")
+    assert (here / "out" / name).read_bytes() == before
+    eyetest("run", "--data", "items.jsonl", "--model", "constant:A", "--out", "other")
+    assert eyetest("report", "out", "--html", f"other/{name}")[0] == 2
+
+
+def test_a_broken_plug_in_is_listed_as_broken(eyetest, monkeypatch):
+    found = {**registry.BUILT_IN["conditions"], "mine": "no_such_module:x"}
+    monkeypatch.setattr(registry, "names", lambda group: found)
+    status, out, err = eyetest("list", "conditions")
+    assert (status, err) == (0, "")
+    assert " ".join(out[out.index("mine ") :].split("Compose")[0].split()) == (
+        "mine broken: The plug-in 'no_such_module:x' for the condition 'mine' cannot be loaded: "
+        "ModuleNotFoundError: No module named 'no_such_module'. Mend it, or uninstall its package."
+    )
+    assert any(line.startswith("no_image") for line in out.splitlines())
+
+
+def test_the_key_reaches_no_file(eyetest, here, monkeypatch):
+    """A server that repeats the key in everything it says, in many spellings."""
+    from eyetest.models.fake_server import FakeServer
+
+    key = "sk-proj/Secret+0123456789abcdef"
+    packed = base64.b64encode(f"Bearer {key}".encode()).decode()
+    forms = [key, quote(key, safe=""), "".join(f"&#{ord(c)};" for c in key), "".join(f"\\u{ord(c):04x}" for c in key), packed]
+
+    def answer(body, attempt):
+        said = " ".join(forms)
+        number = int(re.search(r"Is (\d+) even", str(body))[1])
+        message = [{"content": said}, {"content": None, "refusal": said}, {"content": None}, {"content": f"A {said}"}][number % 4]
+        return {"choices": [{"index": 0, "message": message, "finish_reason": said if number % 4 == 2 else "stop"}]}
+
+    monkeypatch.setenv("OPENAI_API_KEY", key)
+    with FakeServer(answer, faults={"Is 3 even": ("400",), "Is 7 even": ("500", "500")}) as server:
+        model = f"openai:any,base_url={server.url},retries=1"
+        status, out, err = eyetest("run", "--data", "items.jsonl", "--model", model, "--out", "out")
+    assert status == 1, err
+    eyetest("report", "out", "--html", "out/report.html")
+    written = [path for path in here.rglob("*") if path.is_file()]
+    assert len(written) > 6
+    for content in (out.encode(), err.encode(), *(path.read_bytes() for path in written)):
+        for form in (*forms, "Secret", packed[8:-4], key.encode().hex(), "&#115;&#107;", "\\u0073\\u006b"):
+            assert form.encode() not in content
+    assert b"[key]" in (here / "out" / "predictions.jsonl").read_bytes()
+
+
 def test_score_reads_again(eyetest, here):
     eyetest(*run())
     status, out, err = eyetest("score", "out")
     assert (status, err) == (0, "0 of 12 answers are read differently now.\n")
-    assert eyetest("report", "out")[1] == out
+    assert eyetest("report", "out")[1].endswith(out)
     status, _, err = eyetest("score", "out", "--out", "again")
     assert status == 0
     assert (here / "again" / "results.json").exists()

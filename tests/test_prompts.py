@@ -207,3 +207,49 @@ def test_every_text_arrives_as_it_is(question, choices):
 @given(st.text(st.characters(), min_size=1))
 def test_a_question_alone_arrives_but_for_white_space_around_it(question):
     assert text_of(replace(TEXT, kind="description", question=question)) == question.strip()
+
+
+EXPLOITS = {
+    "a shell through cycler": "{{ cycler.__init__.__globals__.os.popen('touch owned').read() }}",
+    "a shell through a class": "{{ ''.__class__.__mro__[1].__subclasses__() }}",
+    "a shell through an option": "{{ options[0].__class__.__base__.__subclasses__() }}",
+    "a shell through attr": "{{ ''|attr('__class__') }}",
+    "globals of a function": "{{ lipsum.__globals__ }}",
+    "format": "{{ '{0.__class__.__init__.__globals__}'.format(cycler) }}",
+    "changing what is given": "{{ metadata.update({'a': 1}) }}",
+}
+
+
+@pytest.mark.parametrize("template", EXPLOITS.values(), ids=EXPLOITS)
+def test_a_template_cannot_leave_its_sandbox(template, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    asked = Sample("s1", "Q?", ("a",), "choice", choices=("a", "b"), metadata={"place": "X"})
+    with pytest.raises(UsageError) as raised:
+        render(Prompt("mine", {"choice": template}), asked)
+    said = str(raised.value)
+    assert said.startswith("Prompt 'mine', template 'choice', sample 's1': ")
+    assert "unsafe" in said
+    assert not (tmp_path / "owned").exists()
+    assert asked.metadata == {"place": "X"}
+
+
+BROKEN = {
+    "endless macro": ("{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}", ", sample 's1': the template fails (RecursionError: "),
+    "too much text": ("{{ 'a' * 10**13 }}", ""),
+    "too much text at run time": ("{{ question * 10**13 }}", ", sample 's1': the template fails (MemoryError: no reason given)"),
+    "too many digits": ("{{ 10**9999 }}", ""),
+    "200 nested if": ("{% if 1 %}" * 200 + "{% endif %}" * 200, ": the template cannot be compiled (IndentationError: "),
+    "3,000 parentheses": ("{{ " + "(" * 3000 + "1" + ")" * 3000 + " }}", ": the template cannot be compiled (RecursionError: "),
+    "150 parentheses of a sum": ("{{ " + "(q+" * 250 + "1" + ")" * 250 + " }}", ": the template cannot be compiled ("),
+    "an include": ("{% include 'x' %}", ", sample 's1': the template fails (TypeError: no loader"),
+    "no such filter": ("{{ 1|nosuch }}", ", line 1: No filter named 'nosuch'"),
+    "a filter that fails": ("{{ 'x'|round }}", ", sample 's1': the template fails (TypeError: "),
+    "no such test": ("{{ 1 is nosuch }}", ", line 1: No test named 'nosuch'"),
+}
+
+
+@pytest.mark.parametrize(("template", "said"), BROKEN.values(), ids=BROKEN)
+def test_a_template_that_breaks_is_a_mistake(template, said):
+    with pytest.raises(UsageError) as raised:
+        render(Prompt("mine", {"text": template}), Sample("s1", "Q?", ("a",), "text"))
+    assert str(raised.value).startswith(f"Prompt 'mine', template 'text'{said}")

@@ -7,7 +7,7 @@ import sqlite3
 import subprocess
 import sys
 import threading
-from dataclasses import replace
+from dataclasses import fields, replace
 from hashlib import sha256
 
 import numpy as np
@@ -150,6 +150,25 @@ def test_a_simulated_answer_belongs_to_its_whole_origin(temperature):
     keys = [answered(temperature, simulated=True, **origin) for origin in ({}, *ORIGINS.values())]
     assert len(set(keys)) == len(keys)
     assert keys[0] == answered(temperature, simulated=True)
+
+
+def test_a_simulated_answer_belongs_to_all_that_it_may_read_of_the_sample():
+    changes = {
+        "id": "q2",
+        "question": "Where?",
+        "target": ("Rome",),
+        "kind": "labels",
+        "choices": ("Paris", "Rome"),
+        "context": "c",
+        "knowledge_question": "k",
+        "entity": "e",
+        "cluster": "c",
+        "metadata": {"topic": "t"},
+        "shown": Shown(picture="other", partner="q2", partner_target=("Rome",)),
+    }
+    assert {*changes, "images"} == {field.name for field in fields(Sample)}  # pictures are in the content key
+    keys = {answered(simulated=True, sample=replace(SAMPLE, **{name: value})) for name, value in changes.items()}
+    assert len(keys | {answered(simulated=True)}) == len(changes) + 1
 
 
 # ----------------------------------------------------------------------------------------------------------- records
@@ -337,8 +356,8 @@ def test_predictions_are_read_in_order(tmp_path):
         (b"", "JSONDecodeError: "),
         (b"\xff\xfe", "JSONDecodeError: "),
         (b"[]", "TypeError: "),
-        (b'{"task": "t"}', "KeyError: 'shown'"),
-        (b'{"shown": 3}', "TypeError: "),
+        (b'{"task": "t"}', "KeyError: 'messages'"),
+        (b'{"messages": 3}', "TypeError: messages is 3, not a list"),
         (b'{"shown": {}, "messages": ["x"]}', "TypeError: "),
     ],
 )
@@ -359,6 +378,70 @@ def test_every_field_of_a_prediction_may_be_torn(tmp_path):
             path.write_bytes(to_json(record | {name: torn}))
             with pytest.raises(StoreError, match=r"jsonl:1: not a prediction of eyetest"):
                 list(read_predictions(path))
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"request": "xyz"}, "ValueError: non-hexadecimal number found in fromhex() arg at position 0"),
+        ({"request": None}, "TypeError: request is None, not a text"),
+        ({"kind": "riddle"}, "ValueError: kind is 'riddle', not one of choice, labels, text, transcription, description"),
+        ({"sample": 5}, "TypeError: sample is 5, not a text"),
+        ({"question": None}, "TypeError: question is None, not a text"),
+        ({"target": "Paris"}, "TypeError: target is 'Paris', not a list"),
+        ({"choices": [1]}, "TypeError: a part of choices is 1, not a text"),
+        ({"cluster": 5}, "TypeError: cluster is 5, not a text"),
+        ({"metadata": []}, "TypeError: metadata is of type list, not an object"),
+        ({"variant": "0"}, "TypeError: variant is '0', not a whole number"),
+        ({"repeat": 40000}, "ValueError: repeat is 40000, not a whole number from 0 to 32767"),
+        ({"round": -1}, "ValueError: round is -1, not a whole number from 0 to 32767"),
+        ({"round": True}, "ValueError: round is True, not a whole number from 0 to 32767"),
+        ({"model": {}}, "TypeError: model is of type dict, not a text"),
+        ({"messages": [{"role": "judge", "content": []}]}, "ValueError: role is 'judge', not one of system, user, assistant"),
+        ({"messages": [{"role": "user", "content": [{"image": 5}]}]}, "TypeError: image is 5, not a text"),
+        ({"shown": {"picture": "x", "asks": "question"}}, "ValueError: shown.picture is 'x', not one of own, none, blank, other"),
+        (
+            {"response": {"text": None, "status": "ok", "latency": 0}},
+            "TypeError: text is None, not a text",
+        ),
+        (
+            {"response": {"text": "A", "status": 5, "latency": 0}},
+            "ValueError: status is 5, not one of ok, truncated, refused, blocked, error, bad_image",
+        ),
+        (
+            {"score": {"status": "won", "value": 1, "answer": None, "counts": [], "rule": ""}},
+            "ValueError: score.status is 'won', not one of scored, unparsed, refused, unscored",
+        ),
+        (
+            {"score": {"status": "scored", "value": 1, "answer": 5, "counts": [], "rule": ""}},
+            "TypeError: answer is 5, not a text",
+        ),
+    ],
+)
+def test_a_wrong_value_in_a_prediction_is_named(tmp_path, change, said):
+    path = tmp_path / "predictions.jsonl"
+    path.write_bytes(to_json(from_json(to_json(encode_prediction(prediction_of()))) | change))
+    with pytest.raises(StoreError) as caught:
+        list(read_predictions(path))
+    assert str(caught.value) == (
+        f"{path}:1: not a prediction of eyetest ({said}). Run the evaluation again with the same --out: it is rebuilt from the "
+        f"journal without asking anything."
+    )
+
+
+def test_a_line_nested_too_deep_is_no_prediction(tmp_path):
+    path = tmp_path / "predictions.jsonl"
+    path.write_bytes(b'{"a": "\\ud800", "b": ' + b"[" * 100_000)
+    with pytest.raises(StoreError, match=r"jsonl:1: not a prediction of eyetest \(ValueError: it is nested too deep\)"):
+        list(read_predictions(path))
+
+
+@pytest.mark.parametrize("kind", [read_predictions, Journal, Cache])
+def test_a_named_pipe_is_not_waited_for(tmp_path, kind):
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(StoreError) as caught:
+        list(kind(tmp_path / "pipe"))
+    assert str(caught.value) == f"{tmp_path}/pipe: is a named pipe, not a file. Move it away, or name another place."
 
 
 def test_predictions_that_are_not_there(tmp_path):
@@ -484,7 +567,20 @@ def test_garbage_is_counted_and_left_where_it_is(path, garbage, place):
 
 
 @pytest.mark.parametrize(
-    "body", [b"{torn}", b"{}", b'{"text": "x"}', b'{"text":"x","status":"ok","latency":"?"}', b'{"a\\ud800": }']
+    "body",
+    [
+        b"{torn}",
+        b"{}",
+        b'{"text": "x"}',
+        b'{"text":"x","status":"ok","latency":"?"}',
+        b'{"a\\ud800": }',
+        b'{"text":"x","status":5,"latency":0}',
+        b'{"text":"x","status":"oK","latency":0}',
+        b'{"text":null,"status":"ok","latency":0}',
+        b'{"text":"x","status":"ok","latency":0,"error":5}',
+        b'{"text":"x","status":"ok","latency":0,"usage":{"input_tokens":"1","output_tokens":1}}',
+        b'{"text":"x","status":"ok","latency":0,"label_logprobs":["a"]}',
+    ],
 )
 def test_an_answer_that_cannot_be_decoded_is_asked_again(path, body):
     lines = filled(path).splitlines(keepends=True)
@@ -717,6 +813,14 @@ def test_damage_inside_a_database_is_a_store_error_or_no_answer(file):
         file.write_bytes(damaged)
         told.add(told_by(file))
     assert told == {"", f"{file}: the response cache cannot be used: database disk image is malformed. "}
+
+
+def test_a_bad_byte_in_the_schema_is_a_store_error(file):
+    Cache(file).close()
+    content = file.read_bytes()
+    assert content.count(b"CREATE TABLE") == 1
+    file.write_bytes(content.replace(b"CREATE TABLE", b"CREATE \xff\xfeBLE"))
+    broken(file)
 
 
 def told_by(file):

@@ -28,8 +28,8 @@ from eyetest.store import read_predictions
 from eyetest.types import Prediction
 
 CONDITIONS = ("image", "no_image", "blank", "swapped", "knowledge", "options_only", "shuffled")
-TOLERANCE = 0.10
-"""How far a cell's accuracy may move when the model is trained again elsewhere (other rounding, same script)."""
+TOLERANCE = 0.15
+"""How far a row of at least 30 questions may move when the model is trained again elsewhere: another seed moved one by 0.12."""
 
 Key = tuple[str, ...]
 Rights = dict[Key, dict[str, list[float]]]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 import warnings
@@ -16,6 +17,9 @@ USER_MISTAKE = 2
 
 INTERRUPTED = 130
 """Exit code after Ctrl-C."""
+
+LONGEST_MESSAGE = 10_000
+"""Characters of the longest message printed."""
 
 COMMANDS = {
     "demo": ("eyetest.commands.demo:demo", "Examine the embedded model on the embedded pictures and write the report."),
@@ -52,6 +56,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit. A user's mistake is one message on stderr and exit code 2; a bug is a traceback."""
     from eyetest.errors import EyetestError, unknown
 
+    _prepare_streams()
     # Pillow warns about damaged files on stderr; each is already a bad_image with its path.
     warnings.filterwarnings("ignore", module="PIL")
     given = list(sys.argv[1:] if arguments is None else arguments)
@@ -59,6 +64,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     try:
         if chosen is not None and not chosen.startswith("-") and chosen not in COMMANDS:
             raise unknown("command", chosen, COMMANDS)
+        _refuse_empty(given)
         result = application(chosen)(given)
         sys.stdout.flush()
     except EyetestError as error:
@@ -71,14 +77,63 @@ def main(arguments: Sequence[str] | None = None) -> None:
         _say("interrupted. What was answered is kept; run the same command again to go on.")
         sys.exit(INTERRUPTED)
     except BrokenPipeError:
-        # The reader (head, less) has what it wanted. Python flushes once more on its way out, which must not fail again.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _silence()  # the reader (head, less) has what it wanted
         sys.exit(0)
+    except OSError as error:
+        if not _output_is_broken():
+            raise
+        _silence()
+        _say(f"standard output cannot be written: {error.strerror or error}. Free some space, or send it elsewhere.")
+        sys.exit(USER_MISTAKE)
     sys.exit(result if isinstance(result, int) else 0)
 
 
+def _prepare_streams() -> None:
+    """Make sure that a character which the terminal cannot show, or a closed stream, ends nothing half-way."""
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 (open until the process ends)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
+    if sys.stdout is None:
+        _say("standard output is closed. Send it to a file, or to /dev/null.")
+        sys.exit(USER_MISTAKE)
+
+
+def _refuse_empty(given: Sequence[str]) -> None:
+    """Raise UsageError for an empty text among the arguments: a shell variable that is not set means neither all nor here."""
+    from eyetest.errors import UsageError
+
+    for at, argument in enumerate(given):
+        flag, equals, value = argument.partition("=")
+        if argument.startswith("--") and equals and not value.strip():
+            raise UsageError(f"{flag} is given an empty value. Give it one, or leave {flag} out.")
+        if not argument.strip():
+            before = given[at - 1] if at and given[at - 1].startswith("--") else None
+            if before is None:
+                raise UsageError(f"Argument {at + 1} is empty. Fill it in, or leave it out.")
+            raise UsageError(f"{before} is given an empty value. Give it one, or leave {before} out.")
+
+
+def _output_is_broken() -> bool:
+    """Whether an OSError came from standard output: then it takes nothing more, not even the end of the line."""
+    try:
+        sys.stdout.write("\n")
+        sys.stdout.flush()
+    except OSError:
+        return True
+    return False
+
+
+def _silence() -> None:
+    """Send the rest of the output nowhere: Python flushes once more on its way out, which must not fail again."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def _say(message: str) -> None:
-    sys.stderr.write(f"eyetest: {message}\n")
+    from eyetest.reports.untrusted import clean
+
+    sys.stderr.write(f"eyetest: {clean(message, LONGEST_MESSAGE)}\n")
 
 
 if __name__ == "__main__":

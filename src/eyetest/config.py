@@ -67,6 +67,26 @@ class PromptConfig(_Section):
     def _list(cls, value: Any) -> Any:
         return tuple(value) if isinstance(value, list) else value
 
+    @field_validator("examples")
+    @classmethod
+    def _texts(cls, value: tuple[dict[str, Any], ...]) -> tuple[dict[str, Any], ...]:
+        for number, example in enumerate(value, 1):
+            for key, found in example.items():
+                listed = found if key == "choices" and isinstance(found, list) else [found]
+                if listed is not found and key == "choices":
+                    raise ValueError(f"example {number}: choices is {_shown(found)}; expected a list of texts")
+                if not all(isinstance(one, str | int | float) for one in listed):
+                    raise ValueError(
+                        f"example {number}: {key} is {_shown(found)}; expected {'texts' if listed is found else 'a text'}"
+                    )
+        return value
+
+
+def _shown(value: Any) -> str:
+    """A value in an error message, at most about 80 characters."""
+    text = repr(value)
+    return text if len(text) <= 80 else f"{text[:77]}..."
+
 
 class GenerationConfig(_Section):
     """How answers are produced."""
@@ -75,7 +95,7 @@ class GenerationConfig(_Section):
         0.0
     )
     top_p: Annotated[float, Field(gt=0, le=1, description="nucleus mass")] = 1.0
-    max_tokens: Annotated[int, Field(ge=1, description="longest answer in tokens")] = 256
+    max_tokens: Annotated[int, Field(ge=1, le=2**31 - 1, description="longest answer in tokens")] = 256
 
 
 class RunConfig(_Section):
@@ -87,8 +107,8 @@ class RunConfig(_Section):
     prompts: tuple[str, ...] = Field((), description="prompt names; your own, else the task's default, when left out")
     prompt: dict[str, PromptConfig] = Field(default_factory=dict, description="prompts of your own, by name")
     generation: GenerationConfig = Field(GenerationConfig(), description="how answers are produced")
-    repeats: Annotated[int, Field(ge=1, description="how often each question is asked")] = 1
-    seed: int = Field(0, description="all randomness derives from it")
+    repeats: Annotated[int, Field(ge=1, le=10_000, description="how often each question is asked")] = 1
+    seed: Annotated[int, Field(ge=0, lt=2**63, description="all randomness derives from it")] = 0
     limit: int | float | None = Field(None, description="samples per task: a count, or a fraction below 1")
     ids: tuple[str, ...] = Field((), description="only these sample ids")
     by: tuple[str, ...] = Field((), description="slices: metadata.FIELD")
@@ -177,8 +197,8 @@ def _line(item: ErrorDetails) -> str:
     if item["type"] == "value_error":
         return f"{_place(location) or 'run'}: {item['msg'].removeprefix('Value error, ')}."
     if item["type"] in _EXPECTED:
-        return f"{_place(location)}: expected {_EXPECTED[item['type']]}, found {item['input']!r}."
-    return f"{_place(location)}: {item['msg'][:1].lower()}{item['msg'][1:]}, found {item['input']!r}."
+        return f"{_place(location)}: expected {_EXPECTED[item['type']]}, found {_shown(item['input'])}."
+    return f"{_place(location)}: {item['msg'][:1].lower()}{item['msg'][1:]}, found {_shown(item['input'])}."
 
 
 def _message(error: ValidationError, where: str) -> str:
@@ -189,14 +209,38 @@ def _message(error: ValidationError, where: str) -> str:
         if len(place) > 1 and place[-1] in _UNION_MEMBERS and item["type"] != "extra_forbidden":
             place = place[:-1]
             form = "a number" if place == ("limit",) else "text, a number, true or false"
-            lines[place] = f"{where}: {_place(place)}: expected {form}, found {item['input']!r}."
+            lines[place] = f"{where}: {_place(place)}: expected {form}, found {_shown(item['input'])}."
         else:
             lines[place] = f"{where}: {_line(item)}"
     return "\n".join(lines.values())
 
 
+DEEPEST = 8
+"""Tables and lists within each other in a run file; the deepest that means anything is `prompt.NAME.examples[N].choices[N]`."""
+
+
+def _check_values(values: Mapping[str, Any], where: str) -> None:
+    """Raise UsageError on what no key can hold: NUL characters, numbers over 64 bits, endless nesting."""
+    level: list[tuple[tuple[str | int, ...], Any]] = [((), values)]
+    for _ in range(DEEPEST):
+        inner: list[tuple[tuple[str | int, ...], Any]] = []
+        for place, value in level:
+            if isinstance(value, Mapping):
+                inner += [((*place, str(key)), one) for key, one in value.items()]
+            elif isinstance(value, list | tuple):
+                inner += [((*place, number), one) for number, one in enumerate(value)]
+            elif isinstance(value, str) and "\0" in value:
+                raise UsageError(f"{where}: {_place(place)}: holds a NUL character, which no name or path may hold.")
+            elif isinstance(value, int) and not -(2**63) <= value < 2**63:
+                raise UsageError(f"{where}: {_place(place)}: the number is too large; the largest is {2**63 - 1}.")
+        level = inner
+    if level:
+        raise UsageError(f"{where}: {_place(level[0][0][:2])} is nested too deeply. A run file needs {DEEPEST} levels at most.")
+
+
 def run_config(values: Mapping[str, Any], where: str) -> RunConfig:
     """Check values against the schema. `where`: the file or command line, for messages. Raises UsageError."""
+    _check_values(values, where)
     try:
         return RunConfig.model_validate(values)
     except ValidationError as error:
@@ -217,6 +261,12 @@ def read_run_file(path: Path) -> dict[str, Any]:
         raise UsageError(f"Run file {path}:{line}: is not UTF-8. Save it as UTF-8.") from None
     except tomllib.TOMLDecodeError as error:
         raise UsageError(f"Run file {path}: is not TOML: {error}. Texts stand in quotes, lists in square brackets.") from None
+    except ValueError:  # what int() says of a number with thousands of digits
+        raise UsageError(
+            f"Run file {path}: holds a number with too many digits. Write a smaller one, or a text in quotes."
+        ) from None
+    except RecursionError:
+        raise UsageError(f"Run file {path}: is nested too deeply. A run file needs {DEEPEST} levels at most.") from None
     tasks = values.get("tasks")
     for task in tasks if isinstance(tasks, list) else ():
         if isinstance(task, dict):

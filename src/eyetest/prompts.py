@@ -14,6 +14,7 @@ from itertools import chain, count, islice, product
 from typing import NamedTuple
 
 import jinja2
+from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from eyetest.errors import UsageError
 from eyetest.types import Kind, Message, Sample
@@ -75,7 +76,12 @@ class Prompt:
         return (self.templates or {}).get(kind) or default
 
 
-_ENVIRONMENT = jinja2.Environment(undefined=jinja2.StrictUndefined, autoescape=False, keep_trailing_newline=False)  # noqa: S701 (plain text)
+# A run file may come from a stranger: its templates may neither reach for Python's insides nor change what they are given.
+_ENVIRONMENT = ImmutableSandboxedEnvironment(undefined=jinja2.StrictUndefined, autoescape=False, keep_trailing_newline=False)
+
+
+_FAILURES = (TypeError, ValueError, ArithmeticError, LookupError, AttributeError, RuntimeError, MemoryError, AssertionError)
+"""What rendering may raise beside jinja2's own errors; RecursionError is a RuntimeError."""
 
 
 @lru_cache(maxsize=256)
@@ -85,6 +91,16 @@ def _compiled(template: str, where: str) -> jinja2.Template:
     except jinja2.TemplateSyntaxError as error:
         said = (error.message or "wrong syntax").rstrip(".")
         raise UsageError(f"{where}, line {error.lineno}: {said}. Templates are jinja2 text; see docs/concepts.md.") from None
+    except (jinja2.TemplateError, SyntaxError, *_FAILURES) as error:
+        # jinja2 computes constants and makes Python of the rest: both have limits that a template can pass.
+        raise UsageError(
+            f"{where}: the template cannot be compiled ({type(error).__name__}: {_why(error)}). Make it shorter and less nested."
+        ) from None
+
+
+def _why(error: BaseException) -> str:
+    """What Python said, on one line of bounded length; some errors say nothing."""
+    return " ".join(str(error).split())[:200] or "no reason given"
 
 
 @lru_cache(maxsize=4096)
@@ -110,9 +126,9 @@ def _text(prompt: Prompt, sample: Sample) -> str:
         raise UsageError(
             f"{where}, sample {sample.id!r}: {error.message}. A template may use question, context, options, pictures, metadata."
         ) from None
-    except (jinja2.TemplateError, TypeError, ValueError, ArithmeticError, LookupError, AttributeError) as error:
+    except (jinja2.TemplateError, *_FAILURES) as error:
         raise UsageError(
-            f"{where}, sample {sample.id!r}: the template fails ({type(error).__name__}: {error}). "
+            f"{where}, sample {sample.id!r}: the template fails ({type(error).__name__}: {_why(error)}). "
             f"Mend it, or give it what it needs from question, context, options, pictures, metadata."
         ) from None
 

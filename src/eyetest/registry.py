@@ -13,7 +13,7 @@ from functools import cache
 from importlib.metadata import entry_points
 from typing import Any, Literal
 
-from eyetest.errors import UsageError, nearest, unknown
+from eyetest.errors import EyetestError, UsageError, nearest, unknown
 
 Group = Literal["tasks", "conditions", "models"]
 
@@ -64,11 +64,25 @@ def names(group: Group) -> Mapping[str, str]:
 
 
 def load(group: Group, name: str, where: str = "") -> Any:
-    """Import what `name` stands for. Raises UsageError that names the nearest known name."""
+    """Import what `name` stands for. Raises UsageError that names the nearest known name, or says why a plug-in is broken."""
     known = names(group)
     if name not in known:
         raise unknown(group[:-1], name, known, where)
-    module, _, attribute = known[name].partition(":")
+    if name in BUILT_IN[group]:
+        return _imported(known[name])
+    try:
+        return _imported(known[name])
+    except EyetestError:
+        raise
+    except Exception as error:  # a stranger's module may raise anything; what is broken is theirs, not ours
+        raise UsageError(
+            f"The plug-in {known[name]!r} for the {group[:-1]} {name!r} cannot be loaded: {type(error).__name__}: {error}. "
+            f"Mend it, or uninstall its package."
+        ) from error
+
+
+def _imported(place: str) -> Any:
+    module, _, attribute = place.partition(":")
     return getattr(importlib.import_module(module), attribute)
 
 

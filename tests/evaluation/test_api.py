@@ -7,10 +7,10 @@ import pytest
 import eyetest
 from evaluation.made import Asked, item, items, write_items
 from eyetest import evaluate
-from eyetest.errors import DataError, UsageError
+from eyetest.errors import DataError, ModelError, UsageError
 from eyetest.tasks import Task
 from eyetest.tasks.from_samples import task_from_samples
-from eyetest.types import Response
+from eyetest.types import Image, Response
 
 
 def accuracy(results, model, condition="image", task="samples"):
@@ -176,3 +176,101 @@ def test_results_show_their_headlines_and_name_their_cells():
     ]
     with pytest.raises(KeyError, match=r"no cell .*; there are \('samples', 'cat', 'image', 'default'\)"):
         results.headline("samples", "cat", "imag")
+
+
+# ------------------------------------------------------------------------------------------------------------ wrong arguments
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ({"data": None}, "evaluate(): data is None; expected a path, a Task or samples."),
+        ({"data": 5}, "evaluate(): data is 5; expected a path, a Task or samples."),
+        ({"data": "a\0b"}, "evaluate(): data is 'a\\x00b'; expected a path, which cannot hold a NUL character."),
+        ({"conditions": None}, "evaluate(): conditions is None; expected a text, or a list of texts."),
+        ({"conditions": [5]}, "evaluate(): conditions is [5]; expected a text, or a list of texts."),
+        ({"by": 5}, "evaluate(): by is 5; expected a text, or a list of texts."),
+        ({"temperature": "a"}, "evaluate(): generation.temperature: expected a number, found 'a'."),
+        ({"out": 5}, "evaluate(): out is 5; expected a path."),
+        ({"out": "a\0b"}, "evaluate(): out is 'a\\x00b'; expected a path, which cannot hold a NUL character."),
+        ({"cache": 5}, "evaluate(): cache is 5; expected a path."),
+        ({"watch": None}, "evaluate(): watch is None; expected a function of a Progress."),
+        ({"answer_is": "word"}, "evaluate(): answer_is is 'word'; expected one of text, letter, index."),
+        ({"match": []}, "evaluate(): match is []; expected one of tokens, contains."),
+        ({"columns": ["q"]}, "evaluate(): columns is ['q']; expected a mapping from our column name to the file's."),
+        ({"models": {5: "oracle"}}, "evaluate(): models is [5]; expected names as texts."),
+        ({"data": "x.jsonl", "images": 5}, "evaluate(): images is 5; expected a path."),
+        ({"seed": -1}, "evaluate(): seed: input should be greater than or equal to 0, found -1."),
+    ],
+)
+def test_a_wrong_argument_is_named(values, said):
+    arguments = {"data": items(2), "models": "oracle"} | values
+    with pytest.raises(UsageError) as caught:
+        evaluate(arguments.pop("data"), arguments.pop("models"), **arguments)
+    assert str(caught.value) == said
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"id": 5}, "id is 5; expected a text."),
+        ({"id": None}, "id is None; expected a text."),
+        ({"id": []}, "id is []; expected a text."),
+        ({"question": None}, "question is None; expected a text."),
+        ({"choices": None}, "choices is None; expected a tuple of texts."),
+        ({"choices": "yes"}, "choices is 'yes'; expected a tuple of texts."),
+        ({"choices": (1, 2)}, "choices is (1, 2); expected a tuple of texts."),
+        ({"target": "cat"}, "target is 'cat'; expected a tuple of texts."),
+        ({"images": None}, "images is None; expected a tuple of Images, each with a path (as text) or data (bytes)."),
+        ({"images": (Image(),)}, "images is (Image("),
+        ({"images": (Image(path=5),)}, "images is (Image("),
+        ({"cluster": 5}, "cluster is 5; expected a text or None."),
+        ({"metadata": None}, "metadata is None; expected a mapping."),
+        ({"shown": None}, "shown is None; expected a Shown."),
+    ],
+)
+def test_a_wrong_field_of_a_sample_is_named(fields, said):
+    with pytest.raises(DataError) as caught:
+        evaluate([item(0), item(1, **fields)], "oracle")
+    assert str(caught.value).startswith(f"Task 'samples', sample 2: {said}")
+
+
+def test_what_is_no_sample_is_named():
+    with pytest.raises(DataError) as caught:
+        evaluate(["a"], "oracle")
+    assert str(caught.value) == "Task 'samples', sample 1: is 'a'; expected an eyetest.types.Sample."
+
+
+def test_lists_in_a_sample_will_do():
+    listed = item(0, choices=["cat", "dog"], target=["cat"], images=[Image(data=b"x")])
+    assert accuracy(evaluate([listed], "oracle"), "oracle") == 1.0
+
+
+def test_an_object_that_is_half_a_model_is_refused():
+    class Half:
+        identity = 5
+
+        def generate(self, requests):
+            return iter(())
+
+    with pytest.raises(ModelError) as caught:
+        evaluate(items(2), Half())
+    assert str(caught.value) == (
+        "evaluate(): Half is not a model: it lacks name, identity, simulated, close(). A model has name and identity (texts), "
+        "simulated (True or False), generate() and close(); see eyetest.types.Model."
+    )
+
+
+def test_a_model_that_cannot_be_renamed_is_refused():
+    class Fixed(Asked):
+        name = property(lambda self: "fixed", lambda self, name: None)
+
+    class Stubborn(Asked):
+        def __setattr__(self, key, value):
+            if key == "name" and hasattr(self, "name"):
+                raise AttributeError(key)
+            super().__setattr__(key, value)
+
+    assert accuracy(evaluate(items(3), [Fixed(lambda _: "A")]), "fixed") == pytest.approx(1 / 3)
+    with pytest.raises(UsageError, match=r"^evaluate\(\): the model 'asked' cannot be given the name 'mine'\. Leave it out\.$"):
+        evaluate(items(3), {"mine": Stubborn()})

@@ -237,3 +237,58 @@ def test_a_wrong_template_is_found_for_every_kind_before_anything_is_asked():
 def test_a_task_from_samples_streams_again():
     made = task_from_samples(items(3))
     assert len(list(Dataset(made).samples())) == len(list(Dataset(made).samples())) == 3
+
+
+# ---------------------------------------------------------------------------------------------------------- the rehearsal
+
+
+def test_a_prompt_named_twice_is_asked_once():
+    once, twice = asked(items(4)), asked(items(4), prompts=["default", "default"])
+    assert twice == once
+    assert len(twice) == 4
+
+
+def own(kind="choice", template="{{ metadata.hint }} {{ question }}"):
+    return {"mine": {"templates": {kind: template}}}
+
+
+def test_a_template_that_fails_far_down_the_file_is_found_before_the_first_call(tmp_path):
+    samples = [item(n, metadata={} if n == 150 else {"hint": "?"}) for n in range(200)]
+    model = Asked()
+    with pytest.raises(UsageError, match=r"^Prompt 'mine', template 'choice', sample 'q0150': .*has no attribute 'hint'"):
+        go(tmp_path, samples, model, prompt=own())
+    assert model.seen == []
+
+
+def test_a_template_that_fails_under_one_condition_only_is_found(tmp_path):
+    template = "{% if pictures == 0 %}{{ metadata.hint }}{% endif %}{{ question }}"
+    samples = [item(n, metadata={} if n == 9 else {"hint": "?"}) for n in range(10)]
+    assert laid_out(samples, prompt=own(template=template))[1].requests_at_most == 10
+    with pytest.raises(UsageError, match="sample 'q0009'"):
+        laid_out(samples, prompt=own(template=template), conditions=["image", "no_image"])
+
+
+def test_a_built_in_template_is_rehearsed_on_one_sample_of_a_kind(monkeypatch):
+    seen = []
+    render = planning.render
+    monkeypatch.setattr(planning, "render", lambda prompt, sample: (seen.append(sample.id), render(prompt, sample))[1])
+    samples = [*items(5), Sample("t", "Who?", ("me",), kind="text", images=(Image(data=b"t"),))]
+    laid_out(samples, conditions=["image", "no_image"])
+    assert seen == ["q0000", "q0000", "t", "t"]
+
+
+def test_an_empty_question_without_a_picture_is_refused():
+    samples = [item(n, question="" if n == 3 else "What?") for n in range(5)]
+    laid_out(samples, prompt=own(template="{{ question }}"))
+    with pytest.raises(UsageError) as caught:
+        laid_out(samples, prompt=own(template="{{ question }}"), conditions=["image", "no_image"])
+    assert str(caught.value) == (
+        "Task 'samples', sample 'q0003', condition 'no_image', prompt 'mine': nothing would be asked: the text is empty and no "
+        "picture is shown. Mend the template or the question, or leave the condition out."
+    )
+
+
+def test_a_few_shot_picture_that_cannot_be_shown_is_refused():
+    example = {"question": "What?", "answer": "cat", "image": "nowhere.png"}
+    with pytest.raises(UsageError, match=r"^Prompt 'mine', example 1: The picture nowhere\.png does not exist\."):
+        laid_out(items(3), prompt={"mine": {"examples": [example]}})

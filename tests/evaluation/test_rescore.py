@@ -159,3 +159,21 @@ def test_a_registered_task_is_read_by_its_own_scorer(tmp_path, monkeypatch):
     assert made.results.rows[0].estimate.value == 0.5
     with pytest.raises(UsageError, match=r"^Task 'halves': --match is for data files; a registered task knows how"):
         rescore(tmp_path, match="contains")
+
+
+def test_reading_into_a_new_folder_goes_on_after_it_was_stopped(ran, tmp_path):
+    whole = (ran / "predictions.jsonl").read_bytes()
+    (ran / "predictions.jsonl").write_bytes(whole + b"{torn")
+    with pytest.raises(StoreError, match=r"predictions\.jsonl:86: not a prediction of eyetest"):
+        rescore(ran, out=tmp_path / "again")
+    (ran / "predictions.jsonl").write_bytes(whole)
+    assert rescore(ran, out=tmp_path / "again").n == 85
+    assert not (tmp_path / "again" / "journal.txt").exists()
+
+
+def test_somebody_elses_folder_is_no_place_for_what_is_read_again(ran, tmp_path):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "predictions.jsonl").write_text("mine")
+    with pytest.raises(StoreError, match=r"mine: holds files \(predictions\.jsonl\) but no run\.json"):
+        rescore(ran, out=tmp_path / "mine")
+    assert (tmp_path / "mine" / "predictions.jsonl").read_text() == "mine"

@@ -3,16 +3,19 @@ from __future__ import annotations
 import json
 import os
 
+import numpy as np
 import orjson
 import pytest
 
-from evaluation.made import Asked, by_content, go, item, items, laid_out, predictions, text_of, write_items
+from evaluation.made import CHOICES, Asked, by_content, go, item, items, laid_out, predictions, text_of, write_items
 from eyetest.cli import main
 from eyetest.errors import ModelError, StoreError
 from eyetest.evaluation.evaluate import evaluate_plan
 from eyetest.evaluation.rescore import rescore
+from eyetest.models import build
+from eyetest.models.function import CallableModel
 from eyetest.store import Cache, Journal
-from eyetest.types import Image, Request, Response
+from eyetest.types import Image, Request, Response, Usage
 
 MEMES = "Is the following meme hateful?"
 """The same question for every picture: without the picture it is one request."""
@@ -388,3 +391,162 @@ def test_equal_requests_far_apart_are_shared_not_cached(tmp_path):
     model = Asked(by_content)
     progress = go(tmp_path, [item(n, question=f"Question {n % 50}", images=()) for n in range(200)], model).progress
     assert (progress.asked, progress.shared, progress.cached) == (50, 150, 0)
+
+
+# ------------------------------------------------------------------------------------- what a simulated model may have read
+
+
+def test_a_mended_gold_answer_is_read_by_the_oracle_of_a_resumed_run(tmp_path):
+    go(tmp_path, items(6), build("oracle"))
+    mended = [item(n, target=(CHOICES[(n + 1) % 3],)) for n in range(6)]
+    outcome = go(tmp_path, mended, build("oracle"))
+    assert (outcome.progress.resumed, outcome.progress.asked) == (0, 6)
+    assert outcome.results.headline("samples", "oracle", "image").value == 1.0
+
+
+def test_majority_is_asked_anew_when_a_gold_answer_elsewhere_changed_what_it_says(tmp_path):
+    def samples(*targets):
+        return [item(n, target=(target,)) for n, target in enumerate(targets)]
+
+    go(tmp_path, samples("cat", "cat", "dog", "dog", "cat"), build("majority"))
+    outcome = go(tmp_path, samples("cat", "dog", "dog", "dog", "cat"), build("majority"))
+    assert outcome.progress.asked == 5
+    assert {record["response"]["text"] for record in predictions(tmp_path)} == {"dog"}
+
+
+def test_an_edited_script_is_read_again(tmp_path):
+    script = tmp_path / "s.jsonl"
+    for completion in ("A", "B"):
+        write_items(script, [{"id": sample.id, "completion": completion} for sample in items(3)])
+        go(tmp_path / "run", items(3), build(f"scripted:{script}"))
+        assert {record["response"]["text"] for record in predictions(tmp_path / "run")} == {completion}
+    assert go(tmp_path / "run", items(3), build(f"scripted:{script}")).progress.resumed == 3
+
+
+def test_two_functions_of_one_name_answer_for_themselves(tmp_path):
+    for text, function in (("A", lambda messages: "A"), ("B", lambda messages: "B")):
+        go(tmp_path, items(3), CallableModel(function, "mine"))
+        assert {record["response"]["text"] for record in predictions(tmp_path)} == {text}
+    assert go(tmp_path, items(3), CallableModel(lambda messages: "B", "mine")).progress.resumed == 3
+
+
+# ------------------------------------------------------------------------------------------------- what a model may not yield
+
+
+@pytest.mark.parametrize(
+    ("yielded", "said"),
+    [
+        ("A", "the response is 'A', not a Response"),
+        (None, "the response is None, not a Response"),
+        (Response(None), "text is None, not a text"),
+        (Response(5), "text is 5, not a text"),
+        (Response(b"A"), "text is of type bytes, not a text"),
+        (Response("A", latency=None), "latency is None, not a number"),
+        (Response("A", latency="1"), "latency is '1', not a number"),
+        (Response("A", latency=10**400), "latency is beyond every float"),
+        (Response("A", label_logprobs=("a",)), "a part of label_logprobs is 'a', not a number"),
+        (Response("A", label_logprobs=5), "label_logprobs is 5, not a tuple of numbers"),
+        (Response("A", usage={}), "usage is of type dict, not a Usage"),
+        (Response("A", usage=Usage("1", 2)), "usage.input_tokens is '1', not a whole number"),
+        (
+            Response("A", status=[]),
+            "status is of type list, not one of ok, truncated, refused, blocked, error, bad_image",
+        ),
+        (
+            Response("A", status="weird"),
+            "status is 'weird', not one of ok, truncated, refused, blocked, error, bad_image",
+        ),
+        (Response("A", status=None), "status is None, not one of ok, truncated, refused, blocked, error, bad_image"),
+        (Response("A", error=7), "error is 7, not a text"),
+    ],
+)
+def test_a_response_that_breaks_its_promise_fails_one_sample(tmp_path, yielded, said):
+    def generate(requests):
+        for number, request in enumerate(requests):
+            yield request, yielded if number == 1 else Response("A")
+
+    outcome = go(tmp_path, items(3), Wayward(generate))
+    assert (outcome.progress.done, outcome.progress.failed) == (3, 1)
+    reason = f"model 'asked' gave a response that cannot be kept: {said}"
+    assert outcome.progress.first_failure == f"sample 'q0001': {reason}"
+    with Journal(tmp_path / "journal.txt").path.open() as lines:
+        assert len(lines.readlines()) == 2
+    assert go(tmp_path, items(3), Asked(lambda _: "A")).progress.asked == 1
+
+
+def test_numbers_of_other_libraries_are_kept_as_numbers(tmp_path):
+    odd = Response("A", latency=np.float32(0.5), label_logprobs=[np.float64(-1), 0], usage=Usage(np.int64(3), np.int32(4)))
+    go(tmp_path, items(1), Wayward(lambda requests: ((request, odd) for request in requests)))
+    stored = json.loads((tmp_path / "predictions.jsonl").read_text())["response"]
+    usage = {"input_tokens": 3, "output_tokens": 4}
+    assert stored == {"text": "A", "status": "ok", "latency": 0.5, "label_logprobs": [-1.0, 0.0], "usage": usage}
+
+
+def _pairs_then(last):
+    def generate(requests):
+        yield next(requests), Response("A")
+        next(requests)
+        yield last
+
+    return generate
+
+
+@pytest.mark.parametrize(
+    ("generate", "said", "kept"),
+    [
+        (lambda requests: None, "its generate() returned NoneType", 0),
+        (lambda requests: 5, "its generate() returned int", 0),
+        (lambda requests: "abc", "its generate() yielded str", 0),
+        (_pairs_then(Response("A")), "its generate() yielded Response", 1),
+        (_pairs_then(None), "its generate() yielded NoneType", 1),
+        (_pairs_then((1, 2, 3)), "its generate() yielded tuple", 1),
+    ],
+)
+def test_a_model_that_breaks_the_protocol_is_named_and_what_was_answered_is_kept(tmp_path, generate, said, kept):
+    with pytest.raises(ModelError) as caught:
+        go(tmp_path, items(3), Wayward(generate))
+    assert str(caught.value) == (
+        f"Model 'asked': {said}; expected an iterator of pairs (request, Response). Mend the model and run the same "
+        f"command again: what was answered so far is kept."
+    )
+    assert go(tmp_path, items(3), Asked(lambda _: "A")).progress.resumed == kept
+
+
+def test_a_bad_picture_of_the_partner_says_whose_it_is(tmp_path):
+    def answer(request):
+        shown = request.messages[-1].content[0]
+        return Response(status="bad_image", error="<picture> is broken.") if shown.data == b"picture 1" else "A"
+
+    go(tmp_path, items(3), Asked(answer), conditions=["image", "swapped"])
+    failed = {
+        (record["condition"], record["sample"]): record["response"]["error"]
+        for record in predictions(tmp_path)
+        if record["response"]["status"] == "bad_image"
+    }
+    [victim] = [sample for condition, sample in failed if condition == "swapped"]
+    assert failed == {
+        ("image", "q0001"): "<picture> is broken.",
+        ("swapped", victim): "<picture> is broken. It is the picture of sample 'q0001', shown under 'swapped'.",
+    }
+
+
+def test_a_crash_closes_a_generator_that_somebody_else_holds(tmp_path):
+    closed, held = [], []
+
+    def watched(requests):
+        try:
+            for request in requests:
+                yield request, Response("A")
+        finally:
+            closed.append(True)
+
+    def generate(requests):
+        held.append(watched(requests))
+        return held[0]
+
+    def watch(progress):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        go(tmp_path, items(3), Wayward(generate), watch=watch)
+    assert closed == [True]

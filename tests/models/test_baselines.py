@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image as Pillow
 
-from eyetest.errors import UsageError
+from eyetest import registry
+from eyetest.errors import ModelError, UsageError
 from eyetest.models import Prepares, baselines, build
 from eyetest.types import Image, Message, Origin, Request, Response, Sample, Shown
 
@@ -317,4 +318,23 @@ def test_the_spec_overrules_the_run_file():
     assert build("constant:yes,decode=false", {"decode": True}).identity == "constant:yes,decode=false"
     assert (
         build("constant:yes", {"decode": True}).identity == repr(build("constant:yes,decode=true")) == "constant:yes,decode=true"
+    )
+
+
+def test_what_majority_counted_is_part_of_its_identity():
+    def prepared(*targets):
+        model = build("majority")
+        model.prepare("t", [Sample(str(n), "?", (target,), kind="text") for n, target in enumerate(targets)], ())
+        return model.identity
+
+    assert prepared("a", "b", "a") == prepared("a", "a", "b") != prepared("a", "b", "b")
+
+
+def test_a_plug_in_that_makes_no_model_is_named(monkeypatch):
+    monkeypatch.setattr(registry, "load", lambda *_: lambda argument, options, seed: "abc")
+    with pytest.raises(ModelError) as caught:
+        build("theirs:x")
+    assert str(caught.value) == (
+        "Model 'theirs': str is not a model: it lacks name, identity, simulated, generate(), close(). A model has name and "
+        "identity (texts), simulated (True or False), generate() and close(); see eyetest.types.Model."
     )

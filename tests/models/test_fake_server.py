@@ -274,3 +274,18 @@ def test_a_taken_address() -> None:
             serve(settings(), "127.0.0.1", port, lambda url: None)
     assert str(raised.value).startswith(f"fake server: cannot listen on 127.0.0.1:{port}: ")
     assert str(raised.value).endswith(". Choose another host or port.")
+
+
+def test_a_script_that_is_a_pipe_is_refused(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(DataError) as raised:
+        FakeServer(settings=settings(answers=f"scripted:{tmp_path / 'pipe'}"))
+    assert str(raised.value) == f"fake server: {tmp_path / 'pipe'} is not a regular file. Give scripted:FILE.jsonl."
+
+
+@pytest.mark.parametrize(("host", "port"), [("a..b", 0), ("a" * 64, 0), ("127.0.0.1", 99999), ("127.0.0.1", -1)])
+def test_an_address_to_listen_on_that_is_none(host: str, port: int) -> None:
+    with pytest.raises(UsageError) as raised:
+        serve(settings(), host, port, print)
+    assert str(raised.value).startswith(f"fake server: cannot listen on {host}:{port}: ")
+    assert str(raised.value).endswith(". Choose another host or port.")

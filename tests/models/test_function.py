@@ -1,7 +1,13 @@
+import asyncio
+import functools
+import os
+import subprocess
+import sys
+
 import pytest
 
 from eyetest.errors import BadImageError
-from eyetest.models.function import CallableModel, in_order
+from eyetest.models.function import CallableModel, fingerprint, in_order
 from eyetest.types import Message, Request, Response
 
 
@@ -66,7 +72,7 @@ def test_a_wrong_type_fails_one_sample(value, name):
 
 def test_only_an_identity_makes_it_shareable():
     anonymous, named = CallableModel(str), CallableModel(str, "mine", identity="mine v3")
-    assert (anonymous.name, anonymous.identity, anonymous.simulated) == ("function", "function", True)
+    assert (anonymous.name, anonymous.identity, anonymous.simulated) == ("function", "function str", True)
     assert (named.name, named.identity, named.simulated) == ("mine", "mine v3", False)
     assert repr(named) == "CallableModel(name='mine', identity='mine v3')"
 
@@ -91,3 +97,117 @@ def test_a_list_is_given_in_order_and_then_fails():
     assert third.text == "c"
     assert spent == Response(status="error", error="the list has no more completions: all 3 have been given")
     assert model.simulated
+
+
+class Unsayable(Exception):
+    def __str__(self):
+        raise RuntimeError("no")
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (Unsayable(), "Unsayable: (its message cannot be shown)"),
+        (asyncio.CancelledError("gone"), "CancelledError: gone"),
+        (GeneratorExit(), "GeneratorExit: "),
+        (StopIteration(3), "StopIteration: 3"),
+    ],
+)
+def test_whatever_a_function_raises_fails_one_sample(error, said):
+    def function(messages):
+        if last_text(messages) == "bad":
+            raise error
+        return "fine"
+
+    bad, good = responses(CallableModel(function), "bad", "good")
+    assert bad == Response(status="error", error=said)
+    assert good.text == "fine"
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit])
+def test_what_ends_the_process_passes(error):
+    def function(messages):
+        raise error
+
+    with pytest.raises(error):
+        responses(CallableModel(function), "x")
+
+
+def answering(text, times=1):
+    def function(messages, mark="!"):
+        return (text + mark) * times
+
+    return function
+
+
+class Callable:
+    def __call__(self, messages):
+        return "x"
+
+    def ask(self, messages):
+        return "y"
+
+
+def test_functions_that_answer_differently_have_different_fingerprints():
+    nested = [lambda messages: [one + "!" for one in "a"], lambda messages: [one + "?" for one in "a"]]
+    found = [
+        answering("a"),
+        answering("b"),
+        answering("a", 2),
+        answering(["a"]),
+        lambda messages: "a",
+        lambda messages: "b",
+        lambda messages, mark="b": mark,
+        lambda messages, mark="c": mark,
+        *nested,
+        functools.partial(answering("a"), mark="?"),
+        functools.partial(answering("a"), mark="."),
+        Callable(),
+        Callable().ask,
+        str,
+        repr,
+    ]
+    assert len({fingerprint(function) for function in found}) == len(found)
+
+
+def test_the_same_function_has_the_same_fingerprint_wherever_it_stands():
+    here = lambda messages: {"a", "b"} & set(messages)  # noqa: E731
+
+    there = lambda messages: {"a", "b"} & set(messages)  # noqa: E731
+    assert fingerprint(here) == fingerprint(there)
+    assert fingerprint(answering("a")) == fingerprint(answering("a"))
+    assert fingerprint(answering(object())) == fingerprint(answering(object()))  # an object is only its type
+    assert fingerprint(Callable()) == fingerprint(Callable())
+
+
+def test_a_fingerprint_is_the_same_in_the_next_process():
+    program = (
+        "from eyetest.models.function import fingerprint\n"
+        "print(fingerprint(lambda messages: messages in {'a', 'b', 'c'}), fingerprint(lambda m, n={'x', 'y'}: m))"
+    )
+    said = {
+        subprocess.run(
+            [sys.executable, "-c", program], env=os.environ | {"PYTHONHASHSEED": seed}, capture_output=True, text=True, check=True
+        ).stdout
+        for seed in ("1", "2", "3")
+    }
+    assert len(said) == 1
+
+
+def test_a_function_that_is_not_yet_whole_has_a_fingerprint():
+    def outer():
+        def early(messages):
+            return later
+
+        found = fingerprint(early)
+        later = "a"
+        return found, fingerprint(early), later
+
+    before, after, _ = outer()
+    assert before != after
+
+
+def test_a_default_that_holds_itself_has_a_fingerprint():
+    around = ["a"]
+    around.append(around)
+    assert fingerprint(answering(around)) != fingerprint(answering(["a"]))

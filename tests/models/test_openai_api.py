@@ -561,7 +561,17 @@ def test_a_proxy_that_is_no_address(monkeypatch: pytest.MonkeyPatch, proxy: str)
 
 
 @pytest.mark.parametrize(
-    "url", ["http://[::1", "http://host:port/v1", "http://host:99999/v1", "ftp://host", "http://", "http://a\nb"]
+    "url",
+    [
+        "http://[::1",
+        "http://host:port/v1",
+        "http://host:99999/v1",
+        "ftp://host",
+        "http://",
+        "http://a\nb",
+        "http://a..b/v1",
+        f"http://{'a' * 64}/v1",
+    ],
 )
 def test_a_base_url_that_is_no_address(url: str) -> None:
     with pytest.raises(UsageError) as raised:
@@ -627,6 +637,7 @@ def test_options_spec_wins_over_run_file_over_environment(monkeypatch: pytest.Mo
         ("", "model openai: the model's name is missing. Write openai:NAME, e.g. openai:gpt-4o-mini."),
         ("m,concurency=3", "model openai has no option 'concurency'. Did you mean 'concurrency'?"),
         ("m,concurrency=0", "model openai: concurrency=0 is too small; expected 1 or more."),
+        ("m,concurrency=10001", "model openai: concurrency=10001 is too large; expected 10000 or less."),
         ("m,retries=-1", "model openai: retries=-1 is too small; expected 0 or more."),
         ("m,timeout=nan", "model openai: timeout=nan is not a number of seconds above 0."),
         ("m,base_url=localhost:8000", "model openai: base_url must look like https://host[:port]/path"),

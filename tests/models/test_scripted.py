@@ -251,3 +251,22 @@ def test_a_single_text_is_a_mistake():
     assert str(caught.value) == (
         "scripted_from was given the text 'script.jsonl'. Pass [text] for one completion, scripted(FILE) for a file."
     )
+
+
+def test_the_contents_of_a_script_are_part_of_its_identity(script):
+    one, two = {"id": "q1", "completion": "Paris"}, {"id": "q2", "completion": "Rome"}
+    first = build(f"scripted:{script(one, two)}").identity
+    assert build(f"scripted:{script(two, '', one)}").identity == first
+    assert build(f"scripted:{script(one)}").identity != first
+    assert build(f"scripted:{script(one, two | {'condition': 'image'})}").identity != first
+    assert scripted_from({"q1": "Paris"}).identity != scripted_from({"q1": "Rome"}).identity
+    assert scripted_from(["Paris"]).identity != scripted_from(["Rome"]).identity
+    assert scripted_from(lambda origin: "Paris").identity != scripted_from(lambda origin: "Rome").identity
+
+
+def test_a_script_with_lone_surrogates_has_an_identity():
+    assert scripted_from({"q1": "\ud800"}).identity != scripted_from({"q1": "\ud801"}).identity
+
+
+def test_a_script_whose_name_no_system_can_hold():
+    assert refusal("a\0b") == f"a\0b: cannot be read (embedded null byte). Expected one object a line, such as {EXAMPLE}."

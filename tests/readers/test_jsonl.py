@@ -147,3 +147,20 @@ def test_json_size_cap(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(jsonl, "MAX_JSON", 10)
     with pytest.raises(DataError, match=r"is too large for \.json, .* Save it as \.jsonl"):
         load(tmp_path / "a.json", b'[{"a": 1}, {"a": 2}]')
+
+
+@pytest.mark.parametrize("depth", [63, 64, 500, 1000])
+@pytest.mark.parametrize("ends", [("[", "]"), ('{"a":', "}")])
+def test_deep_nesting_costs_one_row(tmp_path: Path, depth: int, ends: tuple[str, str]) -> None:
+    deep = (ends[0] * depth + "1" + ends[1] * depth).encode()
+    rows, report = load(tmp_path / "a.jsonl", b'{"q": ' + deep + b'}\n{"q": "[[[[' + b"[" * 99 + b'"}\n')
+    assert len(rows) == 2 - (depth > 63)
+    if depth > 63:
+        said = "a.jsonl:1: more than 64 lists and objects within each other"
+        assert report.rows == {"nested too deeply": [said]}
+
+
+def test_a_number_of_thousands_of_digits_in_a_list(tmp_path: Path) -> None:
+    with pytest.raises(DataError) as raised:
+        load(tmp_path / "a.json", b'[{"a": 1},\n {"a": ' + b"9" * 5000 + b"}]")
+    assert str(raised.value) == "a.json:2: bad JSON: column 2: an object with a number of too many digits. Is the file complete?"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import os
 import sys
 from pathlib import Path
 
@@ -114,3 +115,45 @@ def test_strict_report_ends_at_the_first_drop(tmp_path: Path) -> None:
     assert next(rows).place == "a.jsonl:1"
     with pytest.raises(DataError, match=r"a\.jsonl:2: not an object: found a list, expected \{\.\.\.\}\. Mend the row"):
         next(rows)
+
+
+def test_links_pipes_and_devices_are_named(tmp_path: Path) -> None:
+    (tmp_path / "dangling.jsonl").symlink_to(tmp_path / "gone.jsonl")
+    with pytest.raises(UsageError) as raised:
+        read_rows(tmp_path / "dangling.jsonl", LoadReport())
+    said = f"is a link to {tmp_path}/gone.jsonl, which does not exist. Mend the link, or name the file itself."
+    assert str(raised.value) == f"{tmp_path}/dangling.jsonl {said}"
+    (tmp_path / "loop.jsonl").symlink_to(tmp_path / "loop.jsonl")
+    with pytest.raises(DataError, match=r"loop\.jsonl cannot be read: Too many levels of symbolic links\. Check the file"):
+        read_rows(tmp_path / "loop.jsonl", LoadReport())
+    os.mkfifo(tmp_path / "pipe.jsonl")
+    (tmp_path / "null.jsonl").symlink_to(os.devnull)
+    for name in ("pipe.jsonl", "null.jsonl"):
+        with pytest.raises(UsageError) as raised:
+            read_rows(tmp_path / name, LoadReport())
+        said = "is a pipe or a device; expected a regular file. Save its contents as a file first."
+        assert str(raised.value) == f"{tmp_path / name} {said}"
+
+
+def test_a_name_that_no_file_can_have(tmp_path: Path) -> None:
+    with pytest.raises(DataError) as raised:
+        read_rows(Path("x" * 5000 + ".jsonl"), LoadReport())
+    assert str(raised.value) == f"{'x' * 297}... cannot be read: File name too long. Check the file and its permissions."
+    with pytest.raises(DataError, match="embedded null byte"):
+        read_rows(tmp_path / "a\0.jsonl", LoadReport())
+
+
+def test_a_folder_that_may_not_be_looked_into(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "listdir", refuse)
+        with pytest.raises(UsageError, match=r"a\.csv does not exist\. No file in"):
+            read_rows(tmp_path / "a.csv", LoadReport())
+        with pytest.raises(UsageError, match="is a folder; expected a data file"):
+            read_rows(tmp_path, LoadReport())
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "stat", refuse)
+        with pytest.raises(DataError, match=r"a\.csv cannot be read: Permission denied\. Check the file and its permissions\."):
+            read_rows(tmp_path / "a.csv", LoadReport())

@@ -306,3 +306,28 @@ def test_the_file_is_streamed_and_checked_at_once(tmp_path: Path) -> None:
     stream = read_samples(tmp_path / "a.jsonl", report=report)
     assert next(stream).id == "0"
     assert (report.read, report.kept) == (1, 1)
+
+
+def test_a_row_without_an_id_takes_nobody_elses(tmp_path: Path) -> None:
+    taken = GOOD | {"id": "row-2"}
+    samples, report = load(tmp_path, [taken, GOOD | {"id": None}, GOOD | {"id": ""}, GOOD | {"id": "row-3"}])
+    assert [sample.id for sample in samples] == ["row-2", "row-3"]
+    assert report.rows["duplicate id"] == [
+        "items.jsonl:2: 'row-2'; the first one is kept",
+        "items.jsonl:4: 'row-3'; the first one is kept",
+    ]
+
+
+@pytest.mark.parametrize("cell", ["[" * 900 + "]" * 900, "[" * 70 + "'a'" + "]" * 70])
+def test_a_deeply_nested_cell_costs_one_row(tmp_path: Path, cell: str) -> None:
+    head = ["id", "question", "choices", "answer"]
+    samples, report = load_csv(tmp_path, head, ["a", "Q?", cell, "x"], ["b", "Q?", '["x", "y"]', "x"])
+    assert [sample.id for sample in samples] == ["b"]
+    assert list(report.dropped) == ["bad choices"]
+
+
+def test_a_picture_folder_whose_name_is_too_long(tmp_path: Path) -> None:
+    with pytest.raises(
+        UsageError, match=r"^--images x+: there is no such folder\. Pass the folder that picture paths start from\.$"
+    ):
+        load(tmp_path, [GOOD], image_folder=Path("x" * 5000))

@@ -13,6 +13,7 @@ from rich.progress import Progress
 
 from eyetest.commands.grid import GridOptions, read_config
 from eyetest.commands.said import say_loads, say_plan
+from eyetest.commands.say import say
 from eyetest.evaluation import check as checking
 from eyetest.evaluation import setup
 from eyetest.evaluation.evaluate import prepare
@@ -44,34 +45,30 @@ def check(
         line = bar.add_task("looking at samples", total=None)
         checked = checking.check(plan, lambda done, total: bar.update(line, completed=done, total=total))
     for one in checked:
-        _say(console, one)
+        _show(console, one)
     say_plan(console, plan, models)
     return FOUND_ERRORS if any(one.errors for one in checked) else 0
 
 
-def _say(console: Console, one: checking.Checked) -> None:
+def _show(console: Console, one: checking.Checked) -> None:
     survey = one.survey
-    _line(console, f"{survey.task.name}: {one.pictures} distinct pictures decode; prompts render under every condition.")
+    say(console, f"{survey.task.name}: {one.pictures} distinct pictures decode; prompts render under every condition.")
     _findings(console, one.errors, "bold red")
     _findings(console, one.remarks, None)
     if survey.labels:
         counts = ", ".join(f"{label} {count}" for label, count in survey.classes.items())
-        _line(console, f"  shared labels: {counts}")
+        say(console, f"  shared labels: {counts}")
     if not math.isnan(one.chance):
-        _line(console, f"  guessing among the options is right {one.chance:.3f} of the time")
-    _line(console, f"  n = {survey.n}: a score near one half has a 95 % interval of about ±{one.half_width:.3f}")
+        say(console, f"  guessing among the options is right {one.chance:.3f} of the time")
+    say(console, f"  n = {survey.n}: a score near one half has a 95 % interval of about ±{one.half_width:.3f}")
     for share, difference in one.detectable.items():
         found = "no difference can be shown"
         if not math.isnan(difference):
             found = f"a paired difference of {difference:.3f} or more is found with 80 % power"
-        _line(console, f"  if {share:.0%} of items are right on one side only, {found}")
-
-
-def _line(console: Console, text: str, style: str | None = None) -> None:
-    console.print(text, style=style, highlight=False, markup=False, soft_wrap=True)
+        say(console, f"  if {share:.0%} of items are right on one side only, {found}")
 
 
 def _findings(console: Console, findings: Mapping[str, checking.Finding], style: str | None) -> None:
     for reason, finding in findings.items():
         more = "; ..." if finding.count > len(finding.places) else ""
-        _line(console, f"  {finding.count} {reason}: {'; '.join(finding.places)}{more}", style)
+        say(console, f"  {finding.count} {reason}: {'; '.join(finding.places)}{more}", style)

@@ -9,6 +9,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from eyetest.commands.grid import flag
+from eyetest.commands.say import say
 from eyetest.errors import UsageError
 from eyetest.evaluation import compare as comparing
 from eyetest.reports.text import print_comparison, terminal
@@ -43,5 +44,5 @@ def compare(
     failing = [one for one in made if math.isnan(one.estimate.low) or one.estimate.low < -fail_if_worse]
     for one in failing:
         said = f"not shown to be at most {fail_if_worse:g} worse: {one.task}, {one.second}, {one.condition}"
-        log.print(said, style="bold red", highlight=False, markup=False)
+        say(log, said, "bold red")
     return WORSE if failing else 0

@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any
 
-from eyetest.commands.grid import flag
+from eyetest.commands.grid import flag, whole
 from eyetest.commands.progress import Shown
 from eyetest.commands.said import say_loads
+from eyetest.commands.say import say
 from eyetest.config import run_config
 from eyetest.evaluation import setup
 from eyetest.evaluation.evaluate import evaluate_plan, prepare
@@ -32,7 +33,7 @@ TASKS = ("eyechart_shapes", "eyechart_words", "eyechart_flags")
 def demo(
     *,
     out: Annotated[Path, flag("Run directory; the report is report.html in it.")] = Path("demo/eyechart"),
-    limit: Annotated[int, flag("Samples of each suite; 0 for all.")] = 0,
+    limit: Annotated[int, whole("Samples of each suite; 0 for all.")] = 0,
 ) -> int:
     """Examine the embedded model on the embedded suites under seven conditions, and write the report.
 
@@ -58,5 +59,5 @@ def demo(
     page = export.write_page(outcome.directory / "report.html", found)
     console = terminal()
     for line in (*export.in_words(found.facts), f"Report: {page}"):
-        console.print(line, highlight=False, markup=False, soft_wrap=True)
+        say(console, line)
     return 1 if outcome.progress.failed else 0

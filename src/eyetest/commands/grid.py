@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from cyclopts import Parameter
+from cyclopts import Parameter, Token
 
 from eyetest.config import RunConfig, read_run_file, run_config
 from eyetest.errors import UsageError
@@ -17,6 +18,19 @@ from eyetest.errors import UsageError
 def flag(help_text: str, **settings: Any) -> Parameter:
     """A documented flag without the `--no-x` / `--empty-x` twins."""
     return Parameter(help=help_text, negative=(), show_default=False, **settings)
+
+
+def whole(help_text: str) -> Parameter:
+    """A documented flag that takes a whole number and nothing that could be rounded to one."""
+    return flag(help_text, converter=_whole)
+
+
+def _whole(_type: type, tokens: Sequence[Token]) -> int:
+    token = tokens[0]
+    if not re.fullmatch(r"[+-]?[0-9]{1,18}", token.value):
+        shown = token.value if len(token.value) <= 40 else f"{token.value[:40]}..."
+        raise UsageError(f"{token.keyword}: {shown} is not a whole number{' of at most 18 digits' * shown.endswith('...')}.")
+    return int(token.value)
 
 
 @dataclass(frozen=True)
@@ -39,11 +53,11 @@ class GridOptions:
         tuple[str, ...], flag("Viewing conditions, comma-separated; + composes. See: eyetest list conditions.")
     ] = ()
     prompt: Annotated[tuple[str, ...], flag("Prompt names, comma-separated.")] = ()
-    repeats: Annotated[int | None, flag("How often each question is asked.")] = None
-    seed: Annotated[int | None, flag("All randomness derives from it.")] = None
+    repeats: Annotated[int | None, whole("How often each question is asked.")] = None
+    seed: Annotated[int | None, whole("All randomness derives from it.")] = None
     temperature: Annotated[float | None, flag("Sampling temperature; 0 is greedy.")] = None
     top_p: Annotated[float | None, flag("Nucleus mass.")] = None
-    max_tokens: Annotated[int | None, flag("Longest answer in tokens.")] = None
+    max_tokens: Annotated[int | None, whole("Longest answer in tokens.")] = None
     limit: Annotated[str | None, flag("Samples per task: a count, a fraction below 1, or a percentage.")] = None
     ids: Annotated[tuple[str, ...], flag("Only these sample ids, comma-separated; @FILE reads one a line.")] = ()
     by: Annotated[tuple[str, ...], flag("Slice by metadata.FIELD. Repeatable.")] = ()
@@ -67,13 +81,13 @@ def _given(options: GridOptions, values: Mapping[str, Any]) -> dict[str, Any]:
     """The values that flags set."""
     given: dict[str, Any] = {
         "models": [_model(text) for text in options.model],
-        "conditions": _commas(options.condition),
-        "prompts": _commas(options.prompt),
+        "conditions": commas("--condition", options.condition),
+        "prompts": commas("--prompt", options.prompt),
         "repeats": options.repeats,
         "seed": options.seed,
         "limit": None if options.limit is None else _limit(options.limit),
         "ids": _ids(options.ids),
-        "by": _commas(options.by),
+        "by": commas("--by", options.by),
         "strict": options.strict or None,
         "out": options.out,
         "cache": options.cache,
@@ -83,8 +97,9 @@ def _given(options: GridOptions, values: Mapping[str, Any]) -> dict[str, Any]:
     generation = {
         key: getattr(options, key) for key in ("temperature", "top_p", "max_tokens") if getattr(options, key) is not None
     }
-    if generation:
-        given["generation"] = {**values.get("generation", {}), **generation}
+    in_file = values.get("generation", {})
+    if generation and isinstance(in_file, Mapping):  # anything else is the schema's to refuse
+        given["generation"] = {**in_file, **generation}
     return {key: value for key, value in given.items() if value is not None and value != []}
 
 
@@ -123,8 +138,15 @@ def _pair(text: str) -> tuple[str, str]:
     return ours.strip(), theirs.strip()
 
 
-def _commas(texts: Iterable[str]) -> list[str]:
-    return [part.strip() for text in texts for part in text.split(",") if part.strip()]
+def commas(flag_name: str, texts: Iterable[str]) -> list[str]:
+    """The parts of a flag's comma-separated texts. Raises UsageError for a text without any: empty is not "all"."""
+    found = []
+    for text in texts:
+        parts = [part.strip() for part in text.split(",") if part.strip()]
+        if not parts:
+            raise UsageError(f"{flag_name} {text!r} names nothing. Name something, or leave {flag_name} out.")
+        found += parts
+    return found
 
 
 def _limit(text: str) -> int | float:
@@ -146,10 +168,15 @@ def _ids(texts: Iterable[str]) -> list[str]:
     found: list[str] = []
     for text in texts:
         if not text.startswith("@"):
-            found += _commas([text])
+            found += commas("--ids", [text])
             continue
         try:
-            found += [line.strip() for line in Path(text[1:]).read_text(encoding="utf-8-sig").splitlines() if line.strip()]
-        except (OSError, UnicodeDecodeError) as error:
-            raise UsageError(f"--ids {text}: cannot be read: {error}.") from None
+            lines = [line.strip() for line in Path(text[1:]).read_text(encoding="utf-8-sig").splitlines() if line.strip()]
+        except UnicodeDecodeError:
+            raise UsageError(f"--ids {text}: is not UTF-8. Save it as UTF-8, one id a line.") from None
+        except OSError as error:
+            raise UsageError(f"--ids {text}: cannot be read: {error.strerror}. Name a file with one id a line.") from None
+        if not lines:
+            raise UsageError(f"--ids {text} names nothing: the file holds no id. Write one id a line, or leave --ids out.")
+        found += lines
     return found

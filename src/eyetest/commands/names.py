@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import inspect
 from typing import Annotated, Literal
 
@@ -11,8 +10,11 @@ from rich.table import Table
 from rich.text import Text
 
 from eyetest import registry
+from eyetest.commands.say import say
 from eyetest.conditions import ConditionCard
+from eyetest.errors import EyetestError
 from eyetest.reports.text import terminal
+from eyetest.reports.untrusted import NAME_LENGTH, clean
 from eyetest.tasks import Task
 
 
@@ -21,30 +23,27 @@ def names(what: Annotated[Literal["tasks", "models", "conditions"], Parameter(he
     known = registry.names(what)
     grid = Table(box=None, show_header=False, pad_edge=False)
     for name in known:
-        grid.add_row(Text(name, style="bold"), Text(_line(what, name, known[name])))
+        try:
+            line = _line(what, name)
+        except EyetestError as error:
+            line = f"broken: {error}"
+        grid.add_row(Text(clean(name, NAME_LENGTH), style="bold"), Text(clean(line)))
     console = terminal()
     if known:
         console.print(grid)
     if what == "tasks":
-        console.print("Your own data needs no task: --data FILE (JSONL, CSV, TSV, Parquet, XLSX).", highlight=False)
+        say(console, "Your own data needs no task: --data FILE (JSONL, CSV, TSV, Parquet, XLSX).")
     if what == "conditions":
-        console.print("Compose with +, e.g. no_image+shuffled.", highlight=False)
+        say(console, "Compose with +, e.g. no_image+shuffled.")
     return 0
 
 
-def _line(what: registry.Group, name: str, place: str) -> str:
-    if what == "models":
-        # A backend's module may need a package that is not installed; its docstring does not.
-        return _docstring(place)
+def _line(what: registry.Group, name: str) -> str:
     found = registry.load(what, name)
+    if what == "models":
+        return (inspect.getdoc(found) or "").split("\n", 1)[0]
     if isinstance(found, ConditionCard):
         return f"{found.summary}{f' (@{found.parameter})' if found.parameter else ''}"
     if isinstance(found, Task):
         return f"{found.card.title}; licence: {found.card.licence}"
     return ""
-
-
-def _docstring(place: str) -> str:
-    module, _, attribute = place.partition(":")
-    found = getattr(importlib.import_module(module), attribute)
-    return (inspect.getdoc(found) or "").split("\n", 1)[0]

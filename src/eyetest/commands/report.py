@@ -7,10 +7,11 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from eyetest.commands.grid import flag
+from eyetest.commands.grid import commas, flag
+from eyetest.commands.say import say
 from eyetest.errors import UsageError
 from eyetest.evaluation.rescore import summed_up
-from eyetest.evaluation.rundir import read_manifest
+from eyetest.evaluation.rundir import JOURNAL, LOCK, MANIFEST, PREDICTIONS, RESULTS, read_manifest
 from eyetest.reports.facts import facts_of_table
 from eyetest.reports.text import print_results, terminal
 
@@ -31,25 +32,45 @@ def report(
         raise UsageError("--embed-pictures and --redact say what the page shows. Name the page with --html FILE.")
     if embed_pictures and redact:
         raise UsageError("--embed-pictures and --redact contradict each other. Leave one out.")
+    if html is not None:
+        _refuse_run_file(html, run_directory)
+    slices = tuple(commas("--by", by)) or None
     if html is None and csv is None and latex is None:
-        table, results = summed_up(run_directory, by or None)
+        table, results = summed_up(run_directory, slices)
         seed = read_manifest(run_directory)["spec"].get("seed", 0)
         print_results(terminal(), results, facts_of_table(table, results, seed=seed))
         return 0
     from eyetest.reports import export  # the page costs start-up time that the tables need not pay
 
     console = terminal()
-    found = export.gather(run_directory, by or None, samples=html is not None)
+    found = export.gather(run_directory, slices, samples=html is not None)
     options = export.Options(embed_pictures, redact)
     written = [] if html is None else [export.write_page(html, found, options)]
     written += [] if csv is None else export.write_csv(csv, found.sheets)
     written += [] if latex is None else export.write_latex(latex, found.sheets)
     for line in (*export.in_words(found.facts), *(f"Written: {path}" for path in written)):
-        console.print(line, highlight=False, markup=False, soft_wrap=True)
+        say(console, line)
     gone = 0 if html is None else export.not_found(found, options)
     if gone:
-        terminal(stderr=True).print(_not_found(gone), style="bold red", highlight=False, soft_wrap=True)
+        say(terminal(stderr=True), _not_found(gone), "bold red")
     return 0
+
+
+def _refuse_run_file(page: Path, run_directory: Path) -> None:
+    """Raise UsageError where the page would take the place of a run's own file, in this run directory or another."""
+    names = (MANIFEST, JOURNAL, PREDICTIONS, RESULTS, LOCK)
+    try:
+        taken = page.exists() and any(
+            page.samefile(folder / name)
+            for folder in (run_directory, page.resolve().parent)
+            if (folder / MANIFEST).exists()
+            for name in names
+            if (folder / name).exists()
+        )
+    except (OSError, RuntimeError) as error:  # RuntimeError: links that lead in a circle
+        raise UsageError(f"--html {page}: cannot be looked at: {error}. Name another file.") from None
+    if taken:
+        raise UsageError(f"--html {page} is a file of the run itself. Name another, such as {page.parent / 'report.html'}.")
 
 
 def _not_found(n: int) -> str:

@@ -11,11 +11,12 @@ from rich.console import Console
 from eyetest.commands.grid import GridOptions, flag, read_config
 from eyetest.commands.progress import Shown
 from eyetest.commands.said import say_loads, say_plan
+from eyetest.commands.say import say
 from eyetest.evaluation import setup
 from eyetest.evaluation.evaluate import evaluate_plan, prepare
 from eyetest.evaluation.run import Progress
+from eyetest.reports.facts import facts_of_table
 from eyetest.reports.text import print_results, terminal
-from eyetest.reports.untrusted import clean
 
 FAILED_ITEMS = 1
 """Exit code of a run in which some answers failed."""
@@ -44,8 +45,8 @@ def run(
         return 0
     with Shown(log) as shown:
         outcome = evaluate_plan(config, plan, models, watch=shown)
-    print_results(out, outcome.results)
-    log.print(f"Run directory: {outcome.directory}", highlight=False, markup=False, soft_wrap=True)
+    print_results(out, outcome.results, facts_of_table(outcome.table, outcome.results, seed=config.seed))
+    say(log, f"Run directory: {outcome.directory}")
     _say_failures(log, outcome.progress)
     return FAILED_ITEMS if outcome.progress.failed else 0
 
@@ -58,5 +59,6 @@ def _say_failures(log: Console, progress: Progress) -> None:
     if pictures:
         said.append(f"{pictures} of {progress.done} answers lack a picture that can be read: mend the pictures, then run again.")
     if said:
-        said.append(f"They are outside every n. The first: {clean(progress.first_failure)}")
-        log.print("\n".join(said), style="bold red", highlight=False, markup=False, soft_wrap=True)
+        said.append(f"They are outside every n. The first: {progress.first_failure}")
+    for line in said:
+        say(log, line, "bold red")

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from rich.console import Console
 
+from eyetest.commands.say import say
 from eyetest.evaluation.plan import Plan, Requests, count_requests
 from eyetest.types import Model
 
@@ -20,29 +21,29 @@ def say_loads(console: Console, plan: Plan) -> None:
         asked = "" if survey.n == survey.n_split else f", {survey.n} asked"
         kinds = ", ".join(f"{count} {kind}" for kind, count in survey.kinds.items())
         line = f"{survey.task.name}: {report.read} rows read, {survey.n_split} kept{asked} ({kinds})"
-        console.print(line, highlight=False, markup=False, soft_wrap=True)
+        say(console, line)
         if not survey.pictured:
-            console.print("  noticed: no sample has a picture", highlight=False, markup=False)
+            say(console, "  noticed: no sample has a picture")
         for word, counts in (("dropped", report.dropped), ("noticed", report.warnings)):
             for reason, count in counts.items():
                 places = report.rows.get(reason, [])
                 more = ", ..." if count > SHOWN_PLACES else ""
                 said = f"  {word} {count}: {reason} ({'; '.join(places[:SHOWN_PLACES])}{more})"
-                console.print(said, highlight=False, markup=False, soft_wrap=True)
+                say(console, said)
 
 
 def say_plan(console: Console, plan: Plan, models: Sequence[Model]) -> None:
     """Requests before and after sharing."""
     for survey in plan.surveys:
         counted, distinct = count_requests(plan, survey)
-        console.print(survey.task.name, highlight=False, markup=False)
+        say(console, survey.task.name)
         for condition, requests in counted.items():
-            console.print("  " + _line(condition, requests), highlight=False, markup=False, soft_wrap=True)
+            say(console, "  " + _line(condition, requests))
         answers = sum(requests.answers for requests in counted.values())
-        console.print(f"  {answers} answers from {distinct} requests after sharing, for each model", highlight=False)
+        say(console, f"  {answers} answers from {distinct} requests after sharing, for each model")
     for model in models:
         sharing = "simulated: asked for every answer" if model.simulated else "equal requests at temperature 0 are asked once"
-        console.print(f"{model.name}: {sharing}", highlight=False, markup=False, soft_wrap=True)
+        say(console, f"{model.name}: {sharing}")
 
 
 def _line(condition: str, requests: Requests) -> str:

@@ -7,15 +7,15 @@ import tempfile
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Literal, cast
+from typing import Any, Literal, get_args
 
-from eyetest.config import run_config
+from eyetest.config import AnswerForm, run_config
 from eyetest.errors import UsageError
 from eyetest.evaluation.evaluate import evaluate_plan, prepare
 from eyetest.evaluation.plan import Dataset
 from eyetest.evaluation.run import Progress
 from eyetest.evaluation.summary import Results
-from eyetest.models import build
+from eyetest.models import build, checked
 from eyetest.models.function import CallableModel
 from eyetest.tasks import Task
 from eyetest.tasks.custom import AnswerIs
@@ -71,16 +71,19 @@ def evaluate(
     """
     values = {
         "models": [{"model": "callable"}],
-        "conditions": conditions.split(",") if isinstance(conditions, str) else list(conditions),
+        "conditions": _words("conditions", conditions),
         "repeats": repeats,
-        "generation": {"temperature": float(temperature), "max_tokens": max_tokens},
+        "generation": {"temperature": temperature, "max_tokens": max_tokens},
         "seed": seed,
         "limit": limit,
-        "by": by.split(",") if isinstance(by, str) else list(by),
+        "by": _words("by", by),
         "strict": strict,
         "use_cache": cache is not None,
-        "cache": None if cache is None else os.fspath(cache),
+        "cache": None if cache is None else _path("cache", cache),
+        "out": None if out is None else _path("out", out),
     }
+    if not callable(watch):
+        raise _wrong("watch", watch, "a function of a Progress")
     config = run_config(values, "evaluate()")
     built = _models(models, seed)
     config = config.model_copy(update={"models": tuple(config.models[0].model_copy(update={"model": one.name}) for one in built)})
@@ -92,10 +95,33 @@ def evaluate(
         _warn(outcome.progress)
         return outcome.results
 
-    if out is not None:
-        return ask(os.fspath(out))
+    if config.out is not None:
+        return ask(config.out)
     with tempfile.TemporaryDirectory(prefix="eyetest-") as directory:
         return ask(directory)
+
+
+def _wrong(argument: str, value: object, wanted: str) -> UsageError:
+    """The one form of every error about an argument."""
+    return UsageError(f"evaluate(): {argument} is {value!r:.80}; expected {wanted}.")
+
+
+def _words(argument: str, value: object) -> list[str]:
+    if isinstance(value, str):
+        return value.split(",")
+    words: list[Any] = list(value) if isinstance(value, Iterable) else [value]
+    if not isinstance(value, Iterable) or not all(isinstance(one, str) for one in words):
+        raise _wrong(argument, value, "a text, or a list of texts")
+    return words
+
+
+def _path(argument: str, value: object) -> str:
+    path = os.fspath(value) if isinstance(value, str | os.PathLike) else None
+    if not isinstance(path, str):
+        raise _wrong(argument, value, "a path")
+    if "\0" in path:
+        raise _wrong(argument, value, "a path, which cannot hold a NUL character")
+    return path
 
 
 def _warn(progress: Progress) -> None:
@@ -109,16 +135,32 @@ def _warn(progress: Progress) -> None:
 def _task(
     data: AnyData, images: str | os.PathLike[str] | None, columns: Mapping[str, str] | None, answer_is: AnswerIs, match: Match
 ) -> Task:
+    if answer_is not in get_args(AnswerForm):
+        raise _wrong("answer_is", answer_is, f"one of {', '.join(get_args(AnswerForm))}")
+    if match not in get_args(Match):
+        raise _wrong("match", match, f"one of {', '.join(get_args(Match))}")
+    if columns is not None and not _texts(columns):
+        raise _wrong("columns", columns, "a mapping from our column name to the file's")
     if isinstance(data, str | os.PathLike):
-        folder = None if images is None else Path(images)
-        return task_from_file(Path(data), image_folder=folder, columns=columns, answer_is=answer_is, match=match)
+        folder = None if images is None else Path(_path("images", images))
+        return task_from_file(Path(_path("data", data)), image_folder=folder, columns=columns, answer_is=answer_is, match=match)
     if images is not None or columns or answer_is != "text" or match != "tokens":
         raise UsageError("evaluate(): images, columns, answer_is and match describe a data file, but data is not a path.")
-    return data if isinstance(data, Task) else task_from_samples(data)
+    if isinstance(data, Task):
+        return data
+    if not isinstance(data, Iterable):
+        raise _wrong("data", data, "a path, a Task or samples")
+    return task_from_samples(data)
+
+
+def _texts(columns: object) -> bool:
+    return isinstance(columns, Mapping) and all(isinstance(one, str) for pair in columns.items() for one in pair)
 
 
 def _models(models: AnyModel | Sequence[AnyModel] | Mapping[str, AnyModel], seed: int) -> tuple[Model, ...]:
     if isinstance(models, Mapping):
+        if not all(isinstance(name, str) and name for name in models):
+            raise _wrong("models", list(models), "names as texts")
         built = tuple(_model(one, seed, name) for name, one in models.items())
     elif isinstance(models, Sequence) and not isinstance(models, str):
         built = tuple(_model(one, seed, None) for one in models)
@@ -135,11 +177,14 @@ def _model(model: AnyModel, seed: int, name: str | None) -> Model:
     if isinstance(model, str):
         built = build(model, seed=seed)
     elif hasattr(model, "generate"):
-        built = cast(Model, model)
+        built = checked(model, "evaluate()")
     elif callable(model):
         built = CallableModel(model, name=name or str(getattr(model, "__name__", "function")))
     else:
         raise UsageError(f"evaluate(): {model!r} is not a model. Give a spec, an object with generate(), or a function.")
-    if name is not None:
-        built.name = name
+    if name is not None and built.name != name:
+        try:
+            built.name = name
+        except AttributeError:
+            raise UsageError(f"evaluate(): the model {built.name!r} cannot be given the name {name!r}. Leave it out.") from None
     return built

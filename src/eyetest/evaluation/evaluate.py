@@ -22,7 +22,7 @@ from eyetest.evaluation.plan import Dataset, Plan, Selection, Survey, survey
 from eyetest.evaluation.run import Progress, Watch, run
 from eyetest.evaluation.rundir import RunDirectory
 from eyetest.evaluation.summary import Results, counted, summarise
-from eyetest.evaluation.table import Order, Table, check_fields
+from eyetest.evaluation.table import Order, Table, check_fields, fields
 from eyetest.store import Cache, to_json
 from eyetest.types import Generation, Model, Prediction
 from eyetest.version import __version__
@@ -33,6 +33,7 @@ class Outcome:
     """What a run leaves."""
 
     directory: Path
+    table: Table
     results: Results
     progress: Progress
 
@@ -82,16 +83,22 @@ def specification(config: RunConfig, plan: Plan) -> dict[str, Any]:
 def default_directory(spec: Mapping[str, Any]) -> Path:
     """`runs/TASK-HASH`: the same command finds the same directory again, and so goes on where it stopped."""
     name = "+".join(str(task["name"]) for task in spec["tasks"])[:60]
-    return Path("runs") / f"{name}-{hashlib.sha256(to_json(spec)).hexdigest()[:8]}"
+    safe = "".join(letter if letter.isalnum() or letter in "+-_." else "_" for letter in name).lstrip(".")
+    return Path("runs") / f"{safe}-{hashlib.sha256(to_json(spec)).hexdigest()[:8]}"
 
 
 def default_cache() -> Path:
-    """`$EYETEST_CACHE`, or `responses.sqlite` in the user's cache folder."""
-    named = os.environ.get("EYETEST_CACHE")
-    if named:
-        return Path(named)
-    home = os.environ.get("XDG_CACHE_HOME")
-    return (Path(home) if home else Path.home() / ".cache") / "eyetest" / "responses.sqlite"
+    """`$EYETEST_CACHE`, or `responses.sqlite` in the user's cache folder. Raises UsageError where there is no home folder."""
+    named, home = os.environ.get("EYETEST_CACHE"), os.environ.get("XDG_CACHE_HOME")
+    try:
+        if named:
+            return Path(named).expanduser()
+        return (Path(home) if home else Path.home() / ".cache") / "eyetest" / "responses.sqlite"
+    except RuntimeError:
+        raise UsageError(
+            "The response cache has no place: the home folder of this user is unknown. "
+            "Name a file with --cache or EYETEST_CACHE, or run with --no-cache."
+        ) from None
 
 
 def manifest(config: RunConfig, plan: Plan, models: Sequence[Model]) -> dict[str, Any]:
@@ -101,7 +108,7 @@ def manifest(config: RunConfig, plan: Plan, models: Sequence[Model]) -> dict[str
         "python": platform.python_version(),
         "packages": _versions("numpy", "scipy", "pillow", "torch", "transformers", "aiohttp"),
         "started": datetime.now(UTC).isoformat(timespec="seconds"),
-        "by": list(config.by),
+        "by": list(fields(config.by)),
         "sources": [task.model_dump(mode="json", exclude_defaults=True) for task in config.tasks],
         "tasks": {one.task.name: _described(one) for one in plan.surveys},
         "models": {model.name: {"identity": model.identity, "simulated": model.simulated} for model in models},
@@ -149,13 +156,14 @@ def evaluate_plan(config: RunConfig, plan: Plan, models: Sequence[Model], *, wat
     spec = specification(config, plan)
     labels = {one.task.name: one.labels for one in plan.surveys}
     order = Order(tuple(labels), tuple(model.name for model in models), plan.prompts, plan.conditions)
-    table = Table(labels, config.by, order)
+    table = Table(labels, fields(config.by), order)
     progress = Progress(total=plan.requests_at_most * len(models))
     with ExitStack() as stack:
         for model in models:
             stack.callback(model.close)
         directory = stack.enter_context(RunDirectory(Path(config.out) if config.out else default_directory(spec)))
         directory.claim(spec, manifest(config, plan, models))
+        journal = directory.journal
 
         def sink(prediction: Prediction) -> None:
             directory.write(prediction)
@@ -166,12 +174,12 @@ def evaluate_plan(config: RunConfig, plan: Plan, models: Sequence[Model], *, wat
             if cache is not None:
                 caching.enter_context(cache)
             for model in models:
-                run(plan, model, directory.journal, cache=cache, sink=sink, watch=watch, progress=progress)
+                run(plan, model, journal, cache=cache, sink=sink, watch=watch, progress=progress)
                 model.close()  # frees what it holds before the next one loads
         tasks = {one.task.name: one.task for one in plan.surveys}
         results = summarise(table, tasks, seed=config.seed, counts=counted(progress))
         directory.finish(results.as_dict())
-        return Outcome(directory.path, results, progress)
+        return Outcome(directory.path, table, results, progress)
 
 
 def _cache(config: RunConfig, models: Sequence[Model]) -> Cache | None:

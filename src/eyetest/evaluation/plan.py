@@ -10,11 +10,11 @@ from __future__ import annotations
 import hashlib
 import heapq
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from eyetest.conditions import Composed, Pool, build, canonical, rank
 from eyetest.errors import BadImageError, DataError, UsageError, unknown
@@ -22,7 +22,7 @@ from eyetest.prompts import Prompt, render
 from eyetest.readers.load_report import LoadReport
 from eyetest.store import answer_key, content_key
 from eyetest.tasks import Task
-from eyetest.types import Generation, Image, Kind, Origin, Request, Sample
+from eyetest.types import Generation, Image, Kind, Message, Origin, Request, Sample
 
 WINDOW = 64
 """Samples that are grouped by picture at a time."""
@@ -215,6 +215,7 @@ class Plan:
 
     def __post_init__(self) -> None:
         self.conditions = tuple(dict.fromkeys(canonical(text) for text in self.conditions))
+        self.prompts = tuple(dict.fromkeys(self.prompts))
         for survey_ in self.surveys:
             for name in self.prompts:
                 self.prompt(survey_.task, name)
@@ -242,15 +243,25 @@ class Plan:
         return sum(survey_.n for survey_ in self.surveys) * self.asks_per_sample
 
     def rehearse(self) -> None:
-        """Render the first sample of each kind under every condition and prompt, so that a wrong template is found now."""
+        """Render what will be asked, so that a template that fails is found before the first call.
+
+        A built-in template cannot fail for one sample and not for another: the first sample of each kind stands for all.
+        One that somebody wrote is rendered for every sample, as is a built-in one that may come out empty.
+        Raises UsageError for a template that fails, and for a question with neither text nor picture.
+        """
         for survey_ in self.surveys:
-            seen: set[Kind] = set()
+            built, seen = self._built(survey_), set[Kind]()
+            variable = {
+                kind: tuple(name for name in self.prompts if _varies(self.prompt(survey_.task, name), kind))
+                for kind in survey_.kinds
+            }
             for sample in survey_.samples():
-                if sample.kind not in seen:
-                    seen.add(sample.kind)
-                    for _ in self._asks(survey_, self._built(survey_), sample, Counter()):
-                        pass
-                if len(seen) == len(survey_.kinds):
+                first = sample.kind not in seen
+                seen.add(sample.kind)
+                wanted = self.prompts if first else variable[sample.kind]
+                for asked in self._rendered(survey_.task, built, sample, wanted, Counter()) if wanted else ():
+                    _check_turns(survey_.task, asked)
+                if len(seen) == len(survey_.kinds) and not any(variable.values()):
                     break
 
     def work(self, survey_: Survey, inapplicable: Counter[tuple[str, str]]) -> Iterator[Work]:
@@ -266,23 +277,58 @@ class Plan:
     def _built(self, survey_: Survey) -> tuple[Composed, ...]:
         return tuple(build(text, survey_.pool) for text in self.conditions)
 
-    def _asks(
-        self, survey_: Survey, built: Iterable[Composed], sample: Sample, inapplicable: Counter[tuple[str, str]]
-    ) -> Iterator[Work]:
-        task = survey_.task
+    def _rendered(
+        self,
+        task: Task,
+        built: Iterable[Composed],
+        sample: Sample,
+        prompts: Sequence[str],
+        inapplicable: Counter[tuple[str, str]],
+    ) -> Iterator[_Rendered]:
+        """Every conversation about one sample."""
         for condition in built:
             shown = condition.apply(sample, seed=self.seed, task=task.name)
             if not shown:
                 inapplicable[task.name, condition.name] += 1
             for variant, one in enumerate(shown):
-                for name in self.prompts:
-                    messages = render(self.prompt(task, name), one)
-                    for repeat in range(self.repeats):
-                        generation = self.generation
-                        if generation.temperature:
-                            generation = replace(generation, seed=self.seed + repeat)
-                        origin = Origin(task.name, one, condition.name, name, variant, repeat)
-                        yield Work(Request(messages, generation, (), origin), origin)
+                for name in prompts:
+                    yield _Rendered(one, condition.name, variant, name, render(self.prompt(task, name), one))
+
+    def _asks(
+        self, survey_: Survey, built: Iterable[Composed], sample: Sample, inapplicable: Counter[tuple[str, str]]
+    ) -> Iterator[Work]:
+        for asked in self._rendered(survey_.task, built, sample, self.prompts, inapplicable):
+            for repeat in range(self.repeats):
+                generation = self.generation
+                if generation.temperature:
+                    generation = replace(generation, seed=self.seed + repeat)
+                origin = Origin(survey_.task.name, asked.sample, asked.condition, asked.prompt, asked.variant, repeat)
+                yield Work(Request(asked.messages, generation, (), origin), origin)
+
+
+class _Rendered(NamedTuple):
+    """One conversation, before it is repeated."""
+
+    sample: Sample
+    condition: str
+    variant: int
+    prompt: str
+    messages: tuple[Message, ...]
+
+
+def _varies(prompt: Prompt, kind: Kind) -> bool:
+    """Whether a template may fail, or come out empty, for one sample and not for another."""
+    return bool((prompt.templates or {}).get(kind)) or kind == "description"
+
+
+def _check_turns(task: Task, asked: _Rendered) -> None:
+    for message in asked.messages:
+        if message.role == "user" and not any(isinstance(part, Image) or part.strip() for part in message.content):
+            raise UsageError(
+                f"Task {task.name!r}, sample {asked.sample.id!r}, condition {asked.condition!r}, prompt {asked.prompt!r}: "
+                f"nothing would be asked: the text is empty and no picture is shown. "
+                f"Mend the template or the question, or leave the condition out."
+            )
 
 
 def _windows(samples: Iterator[Sample], size: int) -> Iterator[list[Sample]]:

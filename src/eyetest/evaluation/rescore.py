@@ -108,6 +108,8 @@ def rescore(directory: Path, *, match: Match | None = None, out: Path | None = N
     tasks, table = stored.tasks(match), stored.table()
     n = changed = 0
     with RunDirectory(out or directory) as target:
+        if target.manifest() is None:  # a new folder: from now on it is a run's
+            target.claim(stored.spec, _manifest(stored, tasks, out))
         target.check(stored.spec)
         for prediction in read_predictions(stored.predictions):
             task, lettered = stored.task(prediction, tasks), stored.lettered(prediction, tasks)

@@ -8,7 +8,7 @@ asks exactly what is missing.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 
@@ -16,9 +16,9 @@ from eyetest.errors import BadImageError, ModelError
 from eyetest.evaluation.plan import Plan, Survey, Work
 from eyetest.models import Prepares
 from eyetest.scorers import ChoiceScorer
-from eyetest.store import Cache, Journal, answer_key, content_key
+from eyetest.store import Cache, Journal, answer_key, checked_response, content_key
 from eyetest.tasks import Task
-from eyetest.types import Model, Prediction, Request, Response, Sample, Score
+from eyetest.types import Model, Origin, Prediction, Request, Response, Sample, Score
 
 FAILED = frozenset({"error", "bad_image"})
 """Response statuses that stay outside n and are asked again by the next run."""
@@ -130,13 +130,13 @@ class _Asker:
 
     def ask(self, works: Iterator[Work]) -> None:
         """Ask until every work is settled."""
-        with closing(_as_generator(self.model.generate(self.pending(works)))) as answers:
-            for request, response in answers:
-                self.settle(request, response)
+        with closing(_as_generator(self.model, self.pending(works))) as answers:
+            for yielded in answers:
+                self.settle(*_pair(self.model, yielded))
         for request, _ in list(self.waiting.values()):
             self.settle(request, Response(status="error", error=f"{self.model.name} never answered this request"))
 
-    def settle(self, request: Request, response: Response) -> None:
+    def settle(self, request: object, yielded: object) -> None:
         """Keep one answer and hand it to everything that waits for it."""
         entry = self.waiting.pop(id(request), None)
         if entry is None:
@@ -145,6 +145,7 @@ class _Asker:
                 f"generate() must yield each request object it was given exactly once."
             )
         key = entry[1]
+        response = _kept_promise(self.model, yielded)
         self.progress.asked += 1
         if response.status not in FAILED:
             self.journal.put(key, response)
@@ -157,6 +158,7 @@ class _Asker:
 
     def _finish(self, work: Work, name: str, response: Response) -> None:
         origin, progress = work.origin, self.progress
+        response = _whose_picture(origin, response)
         reading = read(self.task, origin.sample, response, lettered=self.plan.prompt(self.task, origin.prompt).lettered)
         progress.done += 1
         progress.unparsed += reading.status == "unparsed"
@@ -164,7 +166,7 @@ class _Asker:
         if response.status in FAILED:
             progress.failed += 1
             progress.bad_images += response.status == "bad_image"
-            progress.first_failure = progress.first_failure or f"sample {origin.sample.id!r}: {response.error}"
+            progress.first_failure = progress.first_failure or f"sample {origin.sample.id!r}: {response.error or response.status}"
         self.sink(
             Prediction(
                 task=origin.task,
@@ -184,9 +186,47 @@ class _Asker:
         self.watch(progress)
 
 
-def _as_generator(answers: Iterator[tuple[Request, Response]]) -> Generator[tuple[Request, Response], None, None]:
-    # A plug-in may return any iterator; closing() needs close(), which for a generator also cancels what is in flight.
-    yield from answers
+def _as_generator(model: Model, requests: Iterator[Request]) -> Generator[object, None, None]:
+    """What generate() yields. Raises ModelError if it yields nothing at all; what it raises itself passes."""
+    found: object = model.generate(requests)
+    if not isinstance(found, Iterable):
+        raise _broken_protocol(model, f"its generate() returned {type(found).__name__}")
+    # A plug-in may return any iterable; closing() needs close(), which for a generator also cancels what is in flight.
+    yield from found
+
+
+def _pair(model: Model, yielded: object) -> tuple[object, object]:
+    match yielded:
+        case (request, response) if isinstance(yielded, tuple):
+            return request, response
+    raise _broken_protocol(model, f"its generate() yielded {type(yielded).__name__}")
+
+
+def _broken_protocol(model: Model, what: str) -> ModelError:
+    return ModelError(
+        f"Model {model.name!r}: {what}; expected an iterator of pairs (request, Response). Mend the model and run the same "
+        f"command again: what was answered so far is kept."
+    )
+
+
+def _whose_picture(origin: Origin, response: Response) -> Response:
+    """A bad picture that is somebody else's says so.
+
+    The partner is not chosen among the pictures that can be decoded: that would cost a decoding each, and make the partner
+    of one sample depend on the state of other files and on the version of the decoder.
+    """
+    partner = origin.sample.shown.partner
+    if response.status != "bad_image" or partner is None:
+        return response
+    return replace(response, error=f"{response.error} It is the picture of sample {partner!r}, shown under {origin.condition!r}.")
+
+
+def _kept_promise(model: Model, yielded: object) -> Response:
+    """The response if its fields hold what they promise; else a failed call that says which does not."""
+    try:
+        return checked_response(yielded)
+    except (TypeError, ValueError, OverflowError) as error:
+        return Response(status="error", error=f"model {model.name!r} gave a response that cannot be kept: {error}")
 
 
 def run(

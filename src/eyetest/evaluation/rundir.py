@@ -21,7 +21,17 @@ from typing import IO, Any, Self
 
 from eyetest import images
 from eyetest.errors import StoreError
-from eyetest.store import BY_DIGEST, Journal, encode_prediction, from_json, full, to_json, write_whole
+from eyetest.store import (
+    BY_DIGEST,
+    Journal,
+    check_regular,
+    encode_prediction,
+    expected,
+    from_json,
+    full,
+    to_json,
+    write_whole,
+)
 from eyetest.types import Image, Message, Prediction
 
 MANIFEST, JOURNAL, PREDICTIONS, RESULTS = "run.json", "journal.txt", "predictions.jsonl", "results.json"
@@ -32,8 +42,12 @@ class RunDirectory:
     """An opened, locked run directory. Use as a context manager."""
 
     def __init__(self, path: Path) -> None:
-        """Create or reopen `path`. Raises StoreError when it cannot be written or another process uses it."""
+        """Create or reopen `path`. Raises StoreError when it cannot be written, another process uses it, or it is no run's.
+
+        Nothing in it is changed until `check` or `claim` has found it to be this run's.
+        """
         self.path = path
+        _check_not_foreign(path)
         try:
             path.mkdir(parents=True, exist_ok=True)
             self._lock = _locked(path / LOCK)
@@ -41,11 +55,14 @@ class RunDirectory:
             raise StoreError(f"Run directory {path}: cannot be written: {error.strerror}. Choose another with --out.") from error
         self._lines: IO[bytes] | None = None
         self._kept: set[str] = set()
-        try:
-            self.journal = Journal(path / JOURNAL)
-        except StoreError:
-            self._lock.close()
-            raise
+        self._journal: Journal | None = None
+
+    @property
+    def journal(self) -> Journal:
+        """The answers so far; opened when first asked for, which cuts off a half-written last line: `claim` goes before it."""
+        if self._journal is None:
+            self._journal = Journal(self.path / JOURNAL)
+        return self._journal
 
     def manifest(self) -> dict[str, Any] | None:
         """The manifest of the run that is here; None in a new directory."""
@@ -108,7 +125,8 @@ class RunDirectory:
             with contextlib.suppress(OSError):
                 self._lines.close()
             self._lines = None
-        self.journal.close()
+        if self._journal is not None:
+            self._journal.close()
         self._lock.close()
 
     def __enter__(self) -> Self:
@@ -123,6 +141,23 @@ def kept_picture(directory: Path, image: Image) -> Image:
     if image.path is None or not image.path.startswith(BY_DIGEST):
         return image
     return replace(image, path=str(directory / PICTURES / image.path.removeprefix(BY_DIGEST)))
+
+
+def _check_not_foreign(path: Path) -> None:
+    """Raise StoreError for a folder with files but no run.json: somebody else's, whose files a run would replace.
+
+    What a run killed before its manifest stood may have left is its own.
+    """
+    try:
+        there = sorted(set(os.listdir(path)) - {LOCK, MANIFEST + ".partial"})
+    except OSError:
+        return  # there is none, or making it will say what is wrong
+    if there and MANIFEST not in there:
+        named = ", ".join(there[:3]) + (f" and {len(there) - 3} more" if len(there) > 3 else "")
+        raise StoreError(
+            f"{path}: holds files ({named}) but no {MANIFEST}, so it is not the directory of a run. "
+            f"Choose a new or empty folder with --out."
+        )
 
 
 def _locked(path: Path) -> IO[bytes]:
@@ -151,22 +186,27 @@ def _difference(there: Any, wanted: Any, name: str = "") -> str:
     if name.endswith("samples"):
         return "it asks other samples (the ids in the data, limit, ids or seed differ)"
     if isinstance(there, dict) and isinstance(wanted, dict):
-        key = next(key for key in sorted({*there, *wanted}) if there.get(key) != wanted.get(key))
-        return _difference(there.get(key), wanted.get(key), f"{name}.{key}" if name else key)
-    if isinstance(there, list) and isinstance(wanted, list) and len(there) == len(wanted) and isinstance(wanted[0], dict):
+        key = next(key for key in sorted({*there, *wanted}) if there.get(key, _ABSENT) != wanted.get(key, _ABSENT))
+        return _difference(there.get(key, _ABSENT), wanted.get(key, _ABSENT), f"{name}.{key}" if name else key)
+    if isinstance(there, list) and isinstance(wanted, list) and len(there) == len(wanted):
         place = next(place for place, (one, other) in enumerate(zip(there, wanted, strict=True)) if one != other)
-        return _difference(there[place], wanted[place], f"{name}[{place}]")
+        if isinstance(there[place], dict) and isinstance(wanted[place], dict):
+            return _difference(there[place], wanted[place], f"{name}[{place}]")
     return f"there {name} is {_shown(there)}, here {_shown(wanted)}"
 
 
+_ABSENT = object()
+
+
 def _shown(value: Any) -> str:
-    return str(to_json(value), "utf-8").strip()[:200]
+    return "not set" if value is _ABSENT else str(to_json(value), "utf-8").strip()[:200]
 
 
 def read_manifest(path: Path) -> dict[str, Any]:
-    """The manifest of a run directory. Raises StoreError when there is none or it is broken."""
+    """The manifest of a run directory. Raises StoreError when there is none, it is broken, or a value is of a wrong type."""
+    check_regular(path / MANIFEST)
     try:
-        manifest: dict[str, Any] = from_json((path / MANIFEST).read_bytes())
+        manifest: Any = from_json((path / MANIFEST).read_bytes())
     except OSError as error:
         raise StoreError(f"{path}: not a run directory ({MANIFEST}: {error.strerror}). Name the --out folder of a run.") from None
     except ValueError as error:
@@ -177,14 +217,53 @@ def read_manifest(path: Path) -> dict[str, Any]:
         or not isinstance(manifest.get("tasks"), dict)
     ):
         raise StoreError(f"{path / MANIFEST}: is not the manifest of a run: it lacks spec or tasks. {_RESTORE}")
+    try:
+        _check_manifest(manifest)
+    except (TypeError, ValueError) as error:
+        raise StoreError(f"{path / MANIFEST}: is not the manifest of a run: {error}. {_RESTORE}") from None
     return manifest
 
+
+def _check_manifest(manifest: dict[str, Any]) -> None:
+    """Raise TypeError or ValueError that names the first value which readers of a run could not use."""
+    spec = manifest["spec"]
+    _of(spec, "spec", {"seed": int, "prompts": list, "conditions": list, "prompt": dict, "models": list})
+    if not 0 <= spec.get("seed", 0) <= MAX_SEED:
+        raise ValueError(f"spec.seed is not a whole number from 0 to {MAX_SEED}")
+    for name, prompt in spec.get("prompt", {}).items():
+        expected(prompt, dict, f"spec.prompt.{name}")
+    _of(
+        manifest,
+        "",
+        {"by": list, "models": dict, "packages": dict, "sources": list, "eyetest": str, "python": str, "started": str},
+    )
+    for name, values in (("by", manifest), ("prompts", spec), ("conditions", spec)):
+        for one in values.get(name, ()):
+            expected(one, str, f"a part of {name}")
+    for name, model in manifest.get("models", {}).items():
+        expected(model, dict, f"models.{name}")
+    for name, task in manifest["tasks"].items():
+        _of(expected(task, dict, f"tasks.{name}"), f"tasks.{name}", {"labels": list, "scoring": dict, "card": dict})
+        for label in task.get("labels", ()):
+            expected(label, str, f"a part of tasks.{name}.labels")
+        _of(task.get("scoring", {}), f"tasks.{name}.scoring", {"scorers": dict})
+
+
+def _of(values: Mapping[str, Any], where: str, kinds: Mapping[str, type]) -> None:
+    for key, kind in kinds.items():
+        if key in values:
+            expected(values[key], kind, f"{where}.{key}" if where else key)
+
+
+MAX_SEED = 2**63 - 1
+"""Largest seed: what run files, JSON and every generator can hold."""
 
 _RESTORE = "Restore it, or run again with another --out: what was answered comes from the cache."
 
 
 def read_counts(path: Path) -> dict[str, Any]:
     """What the run counted (asked, shared, inapplicable, ...), from its results; empty where they are gone."""
+    check_regular(path / RESULTS)
     try:
         counts = from_json((path / RESULTS).read_bytes())["counts"]
     except (OSError, ValueError, LookupError, TypeError):

@@ -8,9 +8,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Literal
 
-from eyetest import registry
+from eyetest import images, registry
 from eyetest.config import DataConfig, ModelConfig, PromptConfig
-from eyetest.errors import UsageError, unknown
+from eyetest.errors import BadImageError, UsageError, unknown
 from eyetest.evaluation.plan import Dataset
 from eyetest.models import build
 from eyetest.prompts import Prompt
@@ -102,14 +102,20 @@ def _example(prompt: str, number: int, example: Mapping[str, Any], folder: Path)
     if choices and str(answer) not in choices:
         raise UsageError(f"{where}: the answer {answer!r} is not among its choices {list(choices)}.")
     picture = example.get("image")
+    shown = () if picture is None else (Image(path=str(folder / str(picture))),)
+    for one in shown:  # it stands in every request, and would fail them all
+        try:
+            images.check(one)
+        except BadImageError as error:
+            raise UsageError(f"{where}: {error}") from None
     return Sample(
         id=f"{prompt}-example-{number}",
         question=str(example["question"]),
         target=(str(answer),),
         kind="choice" if choices else "text",
         choices=choices,
-        images=() if picture is None else (Image(path=str(folder / str(picture))),),
-        context=example.get("context"),
+        images=shown,
+        context=None if example.get("context") is None else str(example["context"]),
     )
 
 

@@ -68,6 +68,14 @@ MISSING = "(missing)"
 """Slice of the samples that have no value for a field that others have."""
 
 
+def fields(by: Iterable[str]) -> tuple[str, ...]:
+    """The fields to slice by, each once: `topic` and `metadata.topic` are one."""
+    found: dict[str, str] = {}
+    for one in by:
+        found.setdefault(one.removeprefix("metadata."), one)
+    return tuple(found.values())
+
+
 def check_fields(by: Iterable[str], samples: Iterable[Sample]) -> None:
     """Read samples until each `metadata.FIELD` was seen. Raises UsageError for one that no sample has."""
     wanted = {one: one.removeprefix("metadata.") for one in by}

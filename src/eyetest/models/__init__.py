@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Protocol, runtime_checkable
+from typing import Protocol, cast, runtime_checkable
 
 from eyetest import registry
+from eyetest.errors import ModelError
 from eyetest.types import Model, Sample
 
 
@@ -23,5 +24,20 @@ def build(spec: str, options: Mapping[str, object] | None = None, *, seed: int =
     name, _, argument = spec.partition(":")
     factory = registry.load("models", name.strip(), where)
     texts = {key: str(value).lower() if isinstance(value, bool) else str(value) for key, value in (options or {}).items()}
-    model: Model = factory(argument, texts, seed)
-    return model
+    return checked(factory(argument, texts, seed), f"Model {name.strip()!r}")
+
+
+def checked(model: object, what: str) -> Model:
+    """`model`, if it has all that a Model has. what: who gave it. Raises ModelError that names what it lacks."""
+    lacks = [name for name, kind in _ATTRIBUTES.items() if not isinstance(getattr(model, name, None), kind)]
+    lacks += [f"{name}()" for name in _METHODS if not callable(getattr(model, name, None))]
+    if lacks:
+        raise ModelError(
+            f"{what}: {type(model).__name__} is not a model: it lacks {', '.join(lacks)}. "
+            f"A model has name and identity (texts), simulated (True or False), generate() and close(); see eyetest.types.Model."
+        )
+    return cast(Model, model)
+
+
+_ATTRIBUTES: Mapping[str, type] = {"name": str, "identity": str, "simulated": bool}
+_METHODS = ("generate", "close")

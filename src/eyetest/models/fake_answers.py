@@ -67,6 +67,8 @@ def _read_script(file: Path) -> tuple[dict[str, str], dict[str, str]]:
     """digest -> completion and substring -> completion, each with the first line of a key winning."""
     tables: dict[str, dict[str, str]] = {"sha256": {}, "match": {}}
     try:
+        if file.exists() and not file.is_file():  # a pipe would wait for a writer, a device may never end
+            raise DataError(f"fake server: {file} is not a regular file. Give scripted:FILE.jsonl.")
         lines = file.read_bytes().splitlines()
     except OSError as error:
         raise DataError(f"fake server: cannot read {file}: {error.strerror}. Give scripted:FILE.jsonl.") from error

@@ -303,10 +303,9 @@ def serve(settings: FakeServerSettings, host: str, port: int, say: Callable[[str
         asyncio.run(forever())
     except KeyboardInterrupt:
         return handlers.log
-    except OSError as error:
-        raise UsageError(
-            f"fake server: cannot listen on {host}:{port}: {error.strerror}. Choose another host or port."
-        ) from error
+    except (OSError, UnicodeError, OverflowError) as error:  # a host that is no name, a port that is none
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise UsageError(f"fake server: cannot listen on {host}:{port}: {reason}. Choose another host or port.") from error
     return handlers.log
 
 

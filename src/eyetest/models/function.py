@@ -59,15 +59,10 @@ def fingerprint(function: object) -> str:
     bare = getattr(bound, "__func__", bound)
     code = getattr(bare, "__code__", None)
     if not isinstance(code, CodeType):  # built in: its name must do
-        return f"{type(function).__module__}.{type(function).__qualname__}"
+        return str(getattr(function, "__qualname__", type(function).__qualname__))
     cells = [cell.cell_contents for cell in getattr(bare, "__closure__", None) or () if _filled(cell)]
-    parts = (
-        _code(code),
-        _plain(getattr(bare, "__defaults__", None)),
-        _plain(getattr(bare, "__kwdefaults__", None)),
-        _plain(cells),
-    )
-    return "sha256:" + hashlib.sha256(repr(parts).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    values = (getattr(bare, "__defaults__", None), getattr(bare, "__kwdefaults__", None), cells)
+    return "sha256:" + hashlib.sha256(repr((_code(code), _plain(values))).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def _filled(cell: object) -> bool:
@@ -83,18 +78,22 @@ def _code(code: CodeType) -> object:
     return code.co_code, constants, code.co_names, code.co_varnames, code.co_freevars
 
 
-def _plain(value: object) -> object:
-    """A value whose `repr` is the same in every process; another object is only its type."""
+def _plain(value: object, depth: int = 0) -> object:
+    """A value whose `repr` is the same in every process; another object, or one nested too deep, is only its type."""
     if value is None or isinstance(value, str | bytes | int | float | complex):
         return value
-    if isinstance(value, list | tuple):
-        return [_plain(one) for one in value]
-    if isinstance(value, set | frozenset):
-        return sorted(repr(_plain(one)) for one in value)
-    if isinstance(value, dict):
-        return [(_plain(key), _plain(one)) for key, one in value.items()]
+    if depth < DEPTH and isinstance(value, list | tuple):
+        return [_plain(one, depth + 1) for one in value]
+    if depth < DEPTH and isinstance(value, set | frozenset):
+        return sorted(repr(_plain(one, depth + 1)) for one in value)
+    if depth < DEPTH and isinstance(value, dict):
+        return [(_plain(key, depth + 1), _plain(one, depth + 1)) for key, one in value.items()]
     code = getattr(value, "__code__", None)
     return _code(code) if isinstance(code, CodeType) else f"{type(value).__module__}.{type(value).__qualname__}"
+
+
+DEPTH = 8
+"""Levels of lists and dicts that a fingerprint looks into; a list may hold itself."""
 
 
 class CallableModel:

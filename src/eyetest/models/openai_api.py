@@ -269,7 +269,7 @@ class _Run:
         started, attempt, timeouts = self._loop.time(), 0, 0
         while True:
             last = attempt == self._settings.retries
-            patience = math.inf if last else 2.0**timeouts
+            patience = math.inf if last else 2.0 ** min(timeouts, 64)
             outcome = await self._attempt(session, call, started + self._settings.timeout, patience)
             self._greeted.set()
             if isinstance(outcome, Response):
@@ -293,7 +293,7 @@ class _Run:
         """Seconds until the next attempt. Jittered, or requests that failed together would return together."""
         if failure.wait is not None:
             return failure.wait + self._random.uniform(0, 0.25)
-        return min(LONGEST_BACKOFF, BACKOFF * 2.0**attempt) * self._random.uniform(0.5, 1)
+        return min(LONGEST_BACKOFF, BACKOFF * 2.0 ** min(attempt, 64)) * self._random.uniform(0.5, 1)
 
     async def _attempt(self, session: aiohttp.ClientSession, call: _Call, deadline: float, patience: float) -> Response | Failure:
         """Send once. Raises ModelError where no request of this run can succeed."""

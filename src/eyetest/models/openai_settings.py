@@ -25,6 +25,9 @@ OPTIONS: Mapping[str, type] = {
 }
 """Options of the spec and of the run file."""
 
+MOST_AT_ONCE = 10_000
+"""Largest concurrency: each request in flight holds a socket and a body."""
+
 DEFAULT_URL = "https://api.openai.com/v1"
 
 
@@ -99,6 +102,8 @@ def _check(settings: Settings) -> None:
         value = getattr(settings, option)
         if value is not None and value < minimum:
             raise UsageError(f"model openai: {option}={value} is too small; expected {minimum} or more.")
+    if settings.concurrency > MOST_AT_ONCE:
+        raise UsageError(f"model openai: concurrency={settings.concurrency} is too large; expected {MOST_AT_ONCE} or less.")
     for option in ("timeout", "min_attempt_timeout"):
         if not getattr(settings, option) > 0:
             raise UsageError(f"model openai: {option}={getattr(settings, option)} is not a number of seconds above 0.")
@@ -114,8 +119,9 @@ def _is_address(url: str) -> bool:
     """Whether it is a web address that a connection can be tried to."""
     try:
         parts = urlsplit(url)
-        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0 and url.isprintable()
-    except ValueError:  # brackets that do not close, a port that is no number or too large
+        host = (parts.hostname or "").encode("idna")
+        return parts.scheme in ("http", "https") and bool(host) and parts.port != 0 and url.isprintable()
+    except ValueError:  # brackets that do not close, a port that is no number or too large, a host that is no name
         return False
 
 

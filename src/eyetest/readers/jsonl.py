@@ -16,13 +16,16 @@ import orjson
 
 from eyetest.errors import DataError
 from eyetest.readers.load_report import LoadReport
-from eyetest.readers.row import Header, Row
+from eyetest.readers.row import MAX_DEPTH, Header, Row, too_deep
 from eyetest.readers.text import LINE_TOO_LONG, MAX_LINE, empty, flaw, physical_lines
 
 MAX_JSON = 256 << 20
 """Largest .json file in bytes, unpacked: it is held in memory whole."""
 ROWS_FOR_COLUMNS = 100
 """Rows looked at to list the columns of a file without a header."""
+
+TOO_DEEP = "nested too deeply"
+_DEPTH = f"more than {MAX_DEPTH} lists and objects within each other"
 
 _KEY = re.compile(rb'"\s*:')
 _LONG_NUMBER = re.compile(rb"\d{19}")
@@ -54,6 +57,8 @@ def read_list(path: Path, report: LoadReport) -> Iterator[Row]:
             raise _broken(path, text, error.pos, error.msg) from error
         except RecursionError as error:
             raise _broken(path, text, at, "nested too deeply") from error
+        except ValueError as error:  # what int() says of thousands of digits
+            raise _broken(path, text, at, "an object with a number of too many digits") from error
         line, counted = line + text.count("\n", counted, at), at
         row = _row(text[at:end].encode("utf-8"), f"{path.name}:{line}", report)
         if row is not None:
@@ -93,6 +98,9 @@ def _row(raw: bytes, place: str, report: LoadReport) -> Row | None:
         names = {list: "a list", str: "a text", type(None): "null", bool: "true or false"}
         report.drop("not an object", place, f"found {names.get(type(value), 'a number')}, expected {{...}}")
         return None
+    if (raw.count(b"[") + raw.count(b"{")) > MAX_DEPTH and too_deep(value):
+        report.drop(TOO_DEEP, place, _DEPTH)
+        return None
     return Row(value, place)
 
 
@@ -117,6 +125,8 @@ def _why_not_json(raw: bytes, error: Exception, place: str) -> tuple[str, str, s
     """(reason, place, detail) of a line that is not JSON."""
     if (found := flaw(raw)) is not None:
         return found[0], place, found[1]
+    if isinstance(error, RecursionError):
+        return TOO_DEEP, place, _DEPTH
     if not isinstance(error, orjson.JSONDecodeError):
         return "bad JSON", place, str(error)
     detail = f"column {error.colno}: {error.msg}"

@@ -11,6 +11,8 @@ import tokenize
 import warnings
 from typing import Any
 
+from eyetest.readers.row import too_deep
+
 _NEIGHBOURS = re.compile(r"""['"]\s+['"]""")
 
 
@@ -22,7 +24,7 @@ def json_list(text: str) -> list[Any] | None:
         value = json.loads(text)
     except (ValueError, RecursionError):
         return None
-    return value if _encodable(value) else None
+    return value if _encodable(value) and not too_deep(value) else None
 
 
 def python_list(text: str) -> list[Any]:
@@ -36,7 +38,7 @@ def python_list(text: str) -> list[Any]:
             value = ast.literal_eval(text.strip())
     except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
         value = None
-    if not isinstance(value, list | tuple) or not _encodable(value):
+    if not isinstance(value, list | tuple) or too_deep(value) or not _encodable(value):
         raise ValueError("expected a list")
     if _NEIGHBOURS.search(text) and _joins_texts(text):
         raise ValueError("two texts without a comma between them")

@@ -8,7 +8,6 @@ it; picture k (0-based) of a list cell is `column[k]:row`.
 from __future__ import annotations
 
 import datetime
-import decimal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,6 +17,9 @@ from eyetest.errors import DataError, MissingExtraError
 from eyetest.readers.load_report import LoadReport
 from eyetest.readers.row import Header, Row, column_names
 from eyetest.types import Image
+
+Flaw = tuple[str, str]
+"""Why a row is dropped: reason, detail."""
 
 BATCH = 512
 """Rows held at a time."""
@@ -38,8 +40,8 @@ def read(path: Path, report: LoadReport) -> Iterator[Row]:
                 report.read += 1
                 place = f"{path.name} row {number}"
                 lazy = {name: next(column) for name, column in cells.items()}
-                if isinstance(values, str):
-                    report.drop("not UTF-8", place, values)
+                if isinstance(values, tuple):
+                    report.drop(values[0], place, values[1])
                 else:
                     yield Row({name: lazy[name] if name in lazy else values[name] for name in names}, place)
 
@@ -73,7 +75,9 @@ def _holds_pictures(kind: Any) -> bool:
         return _holds_pictures(kind.value_type)
     if types.is_struct(kind):
         child = kind.get_field_index("bytes")
-        return child >= 0 and _is_binary(kind.field(child).type)
+        # A column of file names alone has a `bytes` of nothing but nulls, which pyarrow may give the type null.
+        named = kind.get_field_index("path") >= 0
+        return child >= 0 and (_is_binary(kind.field(child).type) or (named and types.is_null(kind.field(child).type)))
     return _is_binary(kind)
 
 
@@ -85,40 +89,66 @@ def _is_binary(kind: Any) -> bool:
     )
 
 
-def _plain(file: Any, group: int, names: list[str]) -> Iterator[dict[str, Any] | str]:
-    """Every row's values but the pictures; a text where a row is not valid UTF-8."""
+def _plain(file: Any, group: int, names: list[str]) -> Iterator[dict[str, Any] | Flaw]:
+    """Every row's values but the pictures; (reason, detail) where Python cannot hold one of them."""
+    import pyarrow as pa
+
     if not names:
         yield from ({} for _ in range(file.metadata.row_group(group).num_rows))
         return
     for batch in file.iter_batches(batch_size=BATCH, row_groups=[group], columns=names):
         try:
             rows = batch.to_pylist()
-        except UnicodeDecodeError:
+        except (ValueError, OverflowError, RecursionError, pa.ArrowException):  # UnicodeDecodeError is a ValueError
             rows = [_one(batch, index) for index in range(batch.num_rows)]
         for row in rows:
-            yield row if isinstance(row, str) else {name: _simple(value) for name, value in row.items()}
+            yield row if isinstance(row, tuple) else {name: _simple(value) for name, value in row.items()}
 
 
-def _one(batch: Any, index: int) -> Any:
+def _one(batch: Any, index: int) -> dict[str, Any] | Flaw:
+    """One row, cell by cell."""
+    values = {}
+    for name, column in zip(batch.schema.names, batch.columns, strict=True):
+        try:
+            values[name] = _cell(column[index])
+        except UnicodeDecodeError as error:
+            return "not UTF-8", f"byte 0x{error.object[error.start]:02x}"
+        except (ValueError, OverflowError, RecursionError) as error:
+            return "value that cannot be read", f"column {name!r}, {column.type}: {type(error).__name__}"
+    return values
+
+
+def _cell(scalar: Any) -> Any:
+    """One cell; what Python's dates and times cannot hold (nanoseconds, the year 294247) as Arrow writes it."""
+    import pyarrow as pa
+    from pyarrow import types
+
+    if not types.is_temporal(scalar.type):
+        return scalar.as_py()
     try:
-        return batch.slice(index, 1).to_pylist()[0]
-    except UnicodeDecodeError as error:
-        return f"byte 0x{error.object[error.start]:02x}"
+        return scalar.as_py()
+    except (ValueError, OverflowError):
+        pass
+    try:
+        text = str(scalar.cast(pa.string()).as_py()).replace(" ", "T", 1)
+        return f"{text[:-1]}+00:00" if text.endswith("Z") else text
+    except pa.ArrowException:
+        return scalar.value  # the stored whole number, where Arrow too finds no words
 
 
 def _simple(value: Any) -> Any:
     """The value as JSON knows it."""
     if isinstance(value, float):
         return None if value != value else value
-    if isinstance(value, list):
+    if isinstance(value, list | tuple):  # a map is a list of pairs
         return [_simple(item) for item in value]
     if isinstance(value, dict):
         return {key: _simple(item) for key, item in value.items()}
     if isinstance(value, datetime.date | datetime.time):
         return value.isoformat()
-    if isinstance(value, decimal.Decimal | datetime.timedelta):
-        return str(value)
-    return value
+    if value is None or isinstance(value, str | int | bytes):
+        return value
+    return str(value)  # a decimal, a duration, a UUID, ...
 
 
 def _pictures(file: Any, path: Path, name: str, group: int, before: int) -> Iterator[Any]:
@@ -154,11 +184,14 @@ def _nulls(cell: Any) -> int:
 
 
 def _picture(value: Any, path: str, column: str, row: int) -> Any:
-    """The unopened picture of one cell: None if there is none, its file name if the cell holds only that, a list for a list."""
+    """The unopened picture of one cell: None if there is none, a list for a list.
+
+    A cell that holds only a file name stays a cell too: `eyetest.images` looks that the file lies in the dataset's folder.
+    """
     if value is None:
         return None
     if isinstance(value, list):
         return [_picture(item, path, f"{column}[{position}]", row) for position, item in enumerate(value)]
-    if isinstance(value, dict) and "bytes" in value and value["bytes"] is None:
-        return value.get("path")
+    if isinstance(value, dict) and value.get("bytes") is None and "bytes" in value and value.get("path") in (None, ""):
+        return None
     return Image(path=path, member=f"{column}:{row}")

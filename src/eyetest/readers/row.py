@@ -53,7 +53,28 @@ def listed(names: Iterable[str], most: int = 40) -> str:
     return ", ".join(shown[:most]) + rest
 
 
+MAX_DEPTH = 64
+"""Lists and objects within each other in one value; what is written later is written by recursion."""
+
+
+def too_deep(value: Any) -> bool:
+    """Whether lists and dicts stand in each other more than `MAX_DEPTH` deep. Does not recurse itself."""
+    level = [value]
+    for _ in range(MAX_DEPTH):
+        inner: list[Any] = []
+        for one in level:
+            if isinstance(one, dict):
+                inner.extend(one.values())
+            elif isinstance(one, list | tuple):
+                inner.extend(one)
+        if not inner:
+            return False
+        level = [one for one in inner if isinstance(one, dict | list | tuple)]
+    return bool(level)
+
+
 def unreadable(path: Path, error: Exception) -> DataError:
     """The one form of "the operating system will not let us read this"."""
     reason = getattr(error, "strerror", None) or error
-    return DataError(f"{path} cannot be read: {reason}. Check the file and its permissions.")
+    name = str(path) if len(str(path)) <= 300 else f"{str(path)[:297]}..."
+    return DataError(f"{name} cannot be read: {reason}. Check the file and its permissions.")

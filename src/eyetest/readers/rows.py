@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import stat
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -68,20 +70,23 @@ def header(path: Path) -> Header:
 
 def _format(path: Path) -> Format:
     """The reader for an existing file that is not empty."""
-    if not path.exists():
-        raise UsageError(_missing(path))
-    if path.is_dir():
-        inside = sorted(child.name for child in path.iterdir() if _suffix(child) in FORMATS)
+    try:
+        status = path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        raise UsageError(_missing(path)) from None
+    except (OSError, ValueError) as error:  # ValueError: a NUL character in the path
+        raise unreadable(path, error) from error
+    if stat.S_ISDIR(status.st_mode):
+        inside = sorted(name for name in _listing(path) if _suffix(Path(name)) in FORMATS)
         found = f" It holds {', '.join(inside[:10])}." if inside else ""
         raise UsageError(f"{path} is a folder; expected a data file ({', '.join(FORMATS)}).{found}")
+    if not stat.S_ISREG(status.st_mode):
+        # It is read more than once, which a pipe does not allow, and a device may never end.
+        raise UsageError(f"{path} is a pipe or a device; expected a regular file. Save its contents as a file first.")
     suffix = _suffix(path)
     if suffix not in FORMATS:
         raise UsageError(f"{path}: no reader for {suffix or 'a name without a suffix'!r}. Supported: {', '.join(FORMATS)}.")
-    try:
-        size = path.stat().st_size
-    except OSError as error:
-        raise unreadable(path, error) from error
-    if size == 0:
+    if status.st_size == 0:
         raise empty(path)
     return FORMATS[suffix]
 
@@ -92,9 +97,19 @@ def _suffix(path: Path) -> str:
     return Path(name.removesuffix(".gz")).suffix + packed
 
 
+def _listing(folder: Path) -> list[str]:
+    """What a folder holds; nothing if we may not look."""
+    try:
+        return os.listdir(folder)
+    except OSError:
+        return []
+
+
 def _missing(path: Path) -> str:
-    if not path.parent.is_dir():
-        existing = next(parent for parent in path.absolute().parents if parent.is_dir())
+    if os.path.islink(path):
+        return f"{path} is a link to {os.readlink(path)}, which does not exist. Mend the link, or name the file itself."
+    if not os.path.isdir(path.parent):
+        existing = next(parent for parent in path.absolute().parents if os.path.isdir(parent))
         return f"{path} does not exist: there is no folder {path.parent}. The nearest one that exists is {existing}."
-    near = nearest(path.name, (child.name for child in path.parent.iterdir()))
+    near = nearest(path.name, _listing(path.parent))
     return f"{path} does not exist.{near or f' No file in {path.parent.absolute()} has a similar name.'}"

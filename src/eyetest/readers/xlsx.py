@@ -27,6 +27,7 @@ _BROKEN = (
     SyntaxError,
     KeyError,
     ValueError,
+    OverflowError,
     TypeError,
     IndexError,
     AttributeError,

@@ -5,8 +5,8 @@ was told. The cache is one SQLite file that several runs may share; it may lose 
 """
 
 from eyetest.store.cache import Cache
-from eyetest.store.checks import LIMIT, checked_response, expected
-from eyetest.store.files import check_path, check_regular, full, write_whole
+from eyetest.store.checks import checked_response, expected
+from eyetest.store.files import check_regular, full, write_whole
 from eyetest.store.journal import Journal
 from eyetest.store.json_text import from_json, to_json
 from eyetest.store.keys import answer_key, content_key
@@ -22,10 +22,8 @@ from eyetest.store.records import (
 __all__ = [
     "BY_DIGEST",
     "Cache",
-    "LIMIT",
     "Journal",
     "answer_key",
-    "check_path",
     "check_regular",
     "checked_response",
     "content_key",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 from numbers import Integral, Real
 from typing import Any, TypeVar, get_args
 
@@ -23,14 +24,18 @@ def expected(value: Any, kind: type[Wanted], name: str) -> Wanted:
 
 def one_of(value: Any, literal: Any, name: str) -> Any:
     """`value`, if it is one of the texts of a Literal type. Raises ValueError that names the field and the texts."""
-    if not isinstance(value, str) or value not in get_args(literal):
-        raise ValueError(f"{name} is {shown(value)}, not one of {', '.join(get_args(literal))}")
+    if not isinstance(value, str) or value not in _members(literal):
+        raise ValueError(f"{name} is {shown(value)}, not one of {', '.join(_members(literal))}")
     return value
+
+
+_members = cache(get_args)
 
 
 def shown(value: Any) -> str:
     """A value for a message, whatever it is: numbers and short texts as written, else the type."""
-    if value is None or isinstance(value, bool | float) or (isinstance(value, str) and len(value) <= 60):  # noqa: PLR2004
+    short = (isinstance(value, str) and len(value) <= 60) or (isinstance(value, int) and abs(value) < LIMIT**3)
+    if value is None or isinstance(value, float) or short:
         return repr(value)
     return f"of type {type(value).__name__}"
 

@@ -18,22 +18,14 @@ def full(error: OSError, path: Path, doing: str) -> StoreError:
 
 
 def check_regular(path: Path) -> None:
-    """Raise StoreError if there is something at `path` that is no file: a pipe or a device would wait for ever."""
+    """Raise StoreError if a pipe or a device is at `path`: opening it would wait for ever, or never end."""
     try:
         mode = path.stat().st_mode
     except (OSError, ValueError):
         return  # opening it will say why
-    if not stat.S_ISREG(mode):
-        raise StoreError(f"{path}: is {_WHAT.get(stat.S_IFMT(mode), 'no regular file')}, not a file. Move it away.")
-
-
-_WHAT = {stat.S_IFDIR: "a folder", stat.S_IFIFO: "a named pipe", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device"}
-
-
-def check_path(path: Path, option: str) -> None:
-    """Raise StoreError for a path that no system can hold. option: where it was given."""
-    if "\0" in str(path):
-        raise StoreError(f"{str(path)!r}: a path cannot hold a NUL character. Choose another {option}.")
+    if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):  # opening a folder says why at once
+        what = "a named pipe" if stat.S_ISFIFO(mode) else "a device or socket"
+        raise StoreError(f"{path}: is {what}, not a file. Move it away, or name another place.")
 
 
 def write_whole(path: Path, content: bytes) -> None:

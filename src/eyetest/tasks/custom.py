@@ -90,7 +90,7 @@ def read_samples(
     """
     if answer_is not in get_args(AnswerIs):
         raise unknown("way to give answers", answer_is, get_args(AnswerIs), "--answer-is")
-    if image_folder is not None and not image_folder.is_dir():
+    if image_folder is not None and not os.path.isdir(image_folder):  # pathlib's raises for a name that is too long
         raise UsageError(f"--images {image_folder}: there is no such folder. Pass the folder that picture paths start from.")
     layout = check_columns(header(path), columns or {})
     if "id" not in layout.fields:
@@ -210,9 +210,9 @@ class _Builder:
     def _id(self, row: Row, cells: Mapping[str, Any], number: int) -> str:
         name = _text(cells.get("id"), "id")
         if name is None:
+            name = f"row-{number}"
             if "id" in cells:
-                self.report.warn("no id", row.place, f"named row-{number}")
-            return f"row-{number}"
+                self.report.warn("no id", row.place, f"named {name}")
         if name in self.tally.ids:
             raise _BadRowError("duplicate id", f"{_shown(name)}; the first one is kept")
         return name
