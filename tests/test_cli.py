@@ -816,3 +816,17 @@ def test_check_fails_where_a_run_would(eyetest, here):
     assert "noticed 11: missing picture" in out
     assert re.search(r"^  12 pictures that cannot be shown: q0: The picture .*0\.png .*HTML.*; \.\.\.$", out, re.MULTILINE)
     assert "  1 items with a single option: always right by guessing: row-13" in out
+
+
+@pytest.mark.parametrize("arguments", [("report", "x" * 300), ("compare", "x" * 300, "y" * 300), ("score", "x" * 300)])
+def test_a_run_directory_with_an_impossible_name_is_one_message(eyetest, here, arguments):
+    status, _, err = eyetest(*arguments)
+    assert status == 2
+    assert "File name too long" in err
+
+
+def test_a_slice_that_no_sample_has_names_forty_fields_at_the_most(eyetest, here):
+    write_items(here / "wide.jsonl", [{"question": "Q?", "answer": "a", **{f"field{n:03d}": n for n in range(300)}}])
+    status, _, err = eyetest("run", "--data", "wide.jsonl", "--model", "constant:a", "--by", "metadata.nope", "--out", "out")
+    assert status == 2
+    assert "field039 and 260 more. Write metadata.FIELD." in err

@@ -274,7 +274,11 @@ def read_counts(path: Path) -> dict[str, Any]:
 def finished(path: Path) -> Path:
     """The predictions file of a finished run. Raises StoreError when the run did not end."""
     predictions = path / PREDICTIONS
-    if not predictions.exists():
+    try:
+        there = predictions.exists()
+    except OSError as error:  # a name that is too long, a folder that may not be entered
+        raise StoreError(f"{path}: cannot be looked at: {error.strerror}. Name the --out folder of a run.") from None
+    if not there:
         read_manifest(path)
         raise StoreError(f"{path}: the run did not end. Run the same command again to go on where it stopped.")
     return predictions

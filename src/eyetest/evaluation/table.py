@@ -76,6 +76,10 @@ def fields(by: Iterable[str]) -> tuple[str, ...]:
     return tuple(found.values())
 
 
+MOST_FIELDS = 40
+"""Fields named in an error message."""
+
+
 def check_fields(by: Iterable[str], samples: Iterable[Sample]) -> None:
     """Read samples until each `metadata.FIELD` was seen. Raises UsageError for one that no sample has."""
     wanted = {one: one.removeprefix("metadata.") for one in by}
@@ -86,15 +90,20 @@ def check_fields(by: Iterable[str], samples: Iterable[Sample]) -> None:
             return
     for one, name in wanted.items():
         if name not in known:
+            fields = sorted(map(str, known))
+            shown = ", ".join(fields[:MOST_FIELDS]) + (
+                f" and {len(fields) - MOST_FIELDS} more" if len(fields) > MOST_FIELDS else ""
+            )
             raise UsageError(
-                f"--by {one}: no sample has a metadata field {name!r}.{nearest(name, known)} "
-                f"Fields: {', '.join(sorted(known)) or 'none'}. Write metadata.FIELD."
+                f"--by {one}: no sample has a metadata field {name!r}.{nearest(name, fields)} "
+                f"Fields: {shown or 'none'}. Write metadata.FIELD."
             )
 
 
 def slice_value(sample: Sample, by: str) -> str:
-    """Value of `metadata.FIELD` for a sample, as text."""
-    return str(sample.metadata.get(by.removeprefix("metadata."), MISSING))
+    """Value of `metadata.FIELD` for a sample, as text; yes/no values as JSON writes them, so that `true` is not "True"."""
+    value = sample.metadata.get(by.removeprefix("metadata."), MISSING)
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 @dataclass(slots=True)

@@ -96,7 +96,7 @@ def locate(name: str, path: str, revision: str | None) -> tuple[str | None, str]
     and a retrained one does not.
     """
     folder = Path(path)
-    if folder.is_dir():
+    if os.path.isdir(folder):  # unlike Path.is_dir, no error for a name that is too long
         if revision is not None:
             raise UsageError(f"{name}: revision={revision} belongs to a hub id, but {path} is a folder. Leave it out.")
         if not (folder / "config.json").is_file():
