@@ -1,6 +1,6 @@
 """Turn scikit-learn's handwritten digits (1,797 pictures of 8 x 8 pixels) into eyetest's JSONL and PNG files.
 
-    python examples/convert_digits.py digits    # then: eyetest run --data digits/items.jsonl ...
+python examples/convert_digits.py digits    # then: eyetest run --data digits/items.jsonl ...
 """
 
 import json

@@ -1,6 +1,6 @@
 """Turn the test questions of the package `easy-vqa` (pip install easy-vqa) into eyetest's JSONL.
 
-    python examples/convert_easy_vqa.py easy_vqa.jsonl    # then: eyetest run --data easy_vqa.jsonl ...
+python examples/convert_easy_vqa.py easy_vqa.jsonl    # then: eyetest run --data easy_vqa.jsonl ...
 """
 
 import json
