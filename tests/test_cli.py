@@ -64,7 +64,8 @@ def process(*arguments, **settings):
 MISTAKES = {
     "unknown command": (
         ("rum",),
-        "Unknown command 'rum'. Did you mean 'run'? Known: check, compare, demo, list, report, run, score, serve-fake.",
+        "Unknown command 'rum'. Did you mean 'run'? "
+        "Known: check, compare, demo, list, plausible, report, run, score, serve-fake.",
     ),
     "unknown flag": (run("--modle", "x"), "Unknown option: --modle. Did you mean --model? See: eyetest run --help"),
     "flag without value": (("run", "--data"), 'Command "run" parameter --data requires an argument. See: eyetest run --help'),

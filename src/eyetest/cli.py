@@ -28,6 +28,7 @@ COMMANDS = {
     "score": ("eyetest.commands.score:score", "Read stored answers again, with no model call."),
     "report": ("eyetest.commands.report:report", "Print the tables of a finished run."),
     "compare": ("eyetest.commands.compare:compare", "Compare two runs on the same samples, paired."),
+    "plausible": ("eyetest.commands.plausible:plausible", "Can a published accuracy and macro-F1 belong together?"),
     "list": ("eyetest.commands.names:names", "List tasks, models or conditions."),
     "serve-fake": ("eyetest.commands.serve_fake:serve_fake", "A local OpenAI-compatible server that misbehaves on request."),
 }
