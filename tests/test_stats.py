@@ -292,6 +292,12 @@ def test_holm_leaves_an_undefined_test_undefined() -> None:
     assert stats.holm([]).tolist() == []
 
 
+def test_holm_over_the_tested_leaves_the_others_out_of_the_family() -> None:
+    assert stats.holm_tested([math.nan, 0.01, 0.04]) == pytest.approx([math.nan, 0.02, 0.04], nan_ok=True)
+    assert stats.holm_tested([math.nan]) == pytest.approx([math.nan], nan_ok=True)
+    assert stats.holm_tested([]).tolist() == []
+
+
 def test_random_baseline_is_what_a_guesser_gets() -> None:
     from sklearn.metrics import f1_score
 

@@ -55,7 +55,7 @@ def demo(
     say_loads(log, plan)
     with Shown(log) as shown:
         outcome = evaluate_plan(config, plan, models, watch=shown)
-    found = export.gather(outcome.directory, None, samples=True)
+    found = export.gather(outcome.directory, summed=(outcome.table, outcome.results))
     page = export.write_page(outcome.directory / "report.html", found)
     console = terminal()
     for line in (*export.in_words(found.facts), f"Report: {page}"):

@@ -11,7 +11,7 @@ from eyetest.commands.grid import commas, flag
 from eyetest.commands.say import say
 from eyetest.errors import UsageError
 from eyetest.evaluation.rescore import summed_up
-from eyetest.evaluation.rundir import JOURNAL, LOCK, MANIFEST, PREDICTIONS, RESULTS, read_manifest
+from eyetest.evaluation.rundir import JOURNAL, LOCK, MANIFEST, PREDICTIONS, RESULTS
 from eyetest.reports.facts import facts_of_table
 from eyetest.reports.text import print_results, terminal
 
@@ -37,8 +37,7 @@ def report(
     slices = tuple(commas("--by", by)) or None
     if html is None and csv is None and latex is None:
         table, results = summed_up(run_directory, slices)
-        seed = read_manifest(run_directory)["spec"].get("seed", 0)
-        print_results(terminal(), results, facts_of_table(table, results, seed=seed))
+        print_results(terminal(), results, facts_of_table(table, results, seed=results.seed))
         return 0
     from eyetest.reports import export  # the page costs start-up time that the tables need not pay
 

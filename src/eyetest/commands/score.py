@@ -9,8 +9,7 @@ from cyclopts import Parameter
 
 from eyetest.commands.grid import flag
 from eyetest.commands.say import say
-from eyetest.evaluation.rescore import rescore, summed_up
-from eyetest.evaluation.rundir import read_manifest
+from eyetest.evaluation.rescore import rescore
 from eyetest.reports.facts import facts_of_table
 from eyetest.reports.text import print_results, terminal
 
@@ -26,9 +25,6 @@ def score(
 ) -> int:
     """Read the stored answers of a run again with this version's scorers. No model is called."""
     outcome = rescore(run_directory, match=match, out=out)
-    console = terminal()
-    table, results = summed_up(out or run_directory)
-    seed = read_manifest(out or run_directory)["spec"].get("seed", 0)
-    print_results(console, results, facts_of_table(table, results, seed=seed))
+    print_results(terminal(), outcome.results, facts_of_table(outcome.table, outcome.results, seed=outcome.results.seed))
     say(terminal(stderr=True), f"{outcome.changed} of {outcome.n} answers are read differently now.")
     return 0

@@ -11,7 +11,7 @@ from eyetest.errors import UsageError
 from eyetest.evaluation.rescore import table_of
 from eyetest.evaluation.table import Cell, Table
 from eyetest.metrics import Columns, paired_difference
-from eyetest.stats import holm
+from eyetest.stats import holm_tested
 from eyetest.types import Estimate
 
 
@@ -54,9 +54,8 @@ def compare(first: Path, second: Path, *, seed: int = 0) -> tuple[Comparison, ..
             f"{first} and {second} share no cell: the first has {_cells(left)}; the second has {_cells(right)}. "
             f"Runs are compared on the same task, model, prompt and condition; name and models are set in the run file."
         )
-    tested = [one for one in made if not math.isnan(one.p)]
-    adjusted = dict(zip(map(id, tested), holm([one.p for one in tested]), strict=True)) if tested else {}
-    return tuple(replace(one, p_holm=float(adjusted.get(id(one), math.nan))) for one in made)
+    adjusted = holm_tested([one.p for one in made])
+    return tuple(replace(one, p_holm=float(p)) for one, p in zip(made, adjusted, strict=True))
 
 
 def _compared(left: Table, right: Table, seed: int) -> Iterator[Comparison]:

@@ -24,6 +24,7 @@ Match = Literal["tokens", "contains"]
 class Rescored:
     """What reading again gave."""
 
+    table: Table
     results: Results
     n: int
     changed: int
@@ -122,7 +123,7 @@ def rescore(directory: Path, *, match: Match | None = None, out: Path | None = N
         results = stored.summarised(table, tasks)
         target.claim(stored.spec, _manifest(stored, tasks, out))
         target.finish(results.as_dict())
-    return Rescored(results, n, changed)
+    return Rescored(table, results, n, changed)
 
 
 def _manifest(stored: _Stored, tasks: Mapping[str, Task], out: Path | None) -> dict[str, Any]:

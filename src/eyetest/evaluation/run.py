@@ -8,7 +8,7 @@ asks exactly what is missing.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 
@@ -83,8 +83,9 @@ class _Asker:
     sink: Sink
     progress: Progress
     watch: Watch
-    plan: Plan
     task: Task
+    lettered: Mapping[str, bool]
+    """Prompt name -> whether it shows option letters."""
     waiting: dict[int, tuple[Request, bytes]] = field(default_factory=dict)
     """id(request) -> the request itself (kept alive) and its answer key."""
     works: dict[bytes, list[tuple[Work, str]]] = field(default_factory=dict)
@@ -159,7 +160,7 @@ class _Asker:
     def _finish(self, work: Work, name: str, response: Response) -> None:
         origin, progress = work.origin, self.progress
         response = _whose_picture(origin, response)
-        reading = read(self.task, origin.sample, response, lettered=self.plan.prompt(self.task, origin.prompt).lettered)
+        reading = read(self.task, origin.sample, response, lettered=self.lettered[origin.prompt])
         progress.done += 1
         progress.unparsed += reading.status == "unparsed"
         progress.refused += reading.status == "refused"
@@ -247,7 +248,8 @@ def run(
     for survey in plan.surveys:
         if isinstance(model, Prepares):
             model.prepare(survey.task.name, survey.samples(), survey.dataset.train())
-        asker = _Asker(model, journal, cache, sink, progress, watch, plan, survey.task)
+        lettered = {name: plan.prompt(survey.task, name).lettered for name in plan.prompts}
+        asker = _Asker(model, journal, cache, sink, progress, watch, survey.task, lettered)
         asker.ask(_counted(plan, survey, progress))
 
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from eyetest.evaluation.run import Progress
 from eyetest.evaluation.table import Cell, Table
 from eyetest.metrics import Columns, Metric, bounds, confusion, estimate, gap_rate, paired_difference, per_class
-from eyetest.stats import holm
+from eyetest.stats import holm_tested
 from eyetest.tasks import Task
 from eyetest.types import Estimate
 from eyetest.version import __version__
@@ -87,6 +87,8 @@ class Results:
     pairs: tuple[PairRow, ...] = ()
     classes: tuple[ClassTable, ...] = ()
     counts: Mapping[str, Any] = field(default_factory=dict)
+    seed: int = 0
+    """Of the bootstraps, and of whatever else a report draws."""
 
     def table(self) -> list[dict[str, Any]]:
         """Flat rows for a data frame or CSV: one dict an estimate, slices included."""
@@ -144,6 +146,7 @@ def summarise(table: Table, tasks: Mapping[str, Task], *, seed: int, counts: Map
         pairs=tuple(_all_pairs(columns, seed)),
         classes=tuple(_classes(columns)),
         counts=counts,
+        seed=seed,
     )
 
 
@@ -188,35 +191,28 @@ def _all_pairs(columns: Mapping[Cell, Columns], seed: int) -> Iterator[PairRow]:
         if with_picture is None:
             continue
         made = [
-            PairRow(task, model, prompt, "image", condition, *_difference(with_picture, others, seed))
+            _difference((task, model, prompt), condition, with_picture, others, seed)
             for condition, others in by_condition.items()
             if condition != "image"
         ]
-        yield from _adjusted(made)
+        adjusted = holm_tested([row.p for row in made])
+        yield from (replace(row, p_holm=float(p)) for row, p in zip(made, adjusted, strict=True))
         for condition, others in by_condition.items():
             if condition in WITHOUT_PICTURE:
                 ratio = gap_rate(_joined(with_picture), _joined(others), seed=seed)
                 yield PairRow(task, model, prompt, "image", condition, ratio)
 
 
-def _difference(first: list[Columns], second: list[Columns], seed: int) -> tuple[Estimate, float, float, str]:
-    made = paired_difference(_joined(first), _joined(second), seed=seed)
-    return made.estimate, made.p, math.nan, made.test
+def _difference(
+    of: tuple[str, str, str], condition: str, with_picture: list[Columns], others: list[Columns], seed: int
+) -> PairRow:
+    made = paired_difference(_joined(with_picture), _joined(others), seed=seed)
+    return PairRow(*of, "image", condition, made.estimate, p=made.p, test=made.test)
 
 
 def _joined(parts: list[Columns]) -> Columns:
     """Several kinds of one condition as one: credit is comparable, labels are not."""
     return parts[0] if len(parts) == 1 else Columns.concatenate(parts)
-
-
-def _adjusted(rows: Iterable[PairRow]) -> Iterator[PairRow]:
-    family = list(rows)
-    tested = [row for row in family if not math.isnan(row.p)]
-    adjusted = dict(zip(map(id, tested), holm([row.p for row in tested]), strict=True)) if tested else {}
-    for row in family:
-        yield PairRow(
-            row.task, row.model, row.prompt, row.first, row.second, row.estimate, row.p, adjusted.get(id(row), math.nan), row.test
-        )
 
 
 def _classes(columns: Mapping[Cell, Columns]) -> Iterator[ClassTable]:

@@ -10,6 +10,7 @@ from typing import Any
 from eyetest.evaluation.rescore import summed_up
 from eyetest.evaluation.rundir import finished, read_manifest
 from eyetest.evaluation.summary import Results
+from eyetest.evaluation.table import Table
 from eyetest.reports.cards import Asked, Card, choose, collect
 from eyetest.reports.facts import Facts, by_group, facts_of
 from eyetest.reports.sheets import Sheet, sheets_of
@@ -39,16 +40,22 @@ class Gathered:
         return tuple(dict.fromkeys(row.model for row in self.results.rows))
 
 
-def gather(directory: Path, by: tuple[str, ...] | None = None, *, samples: bool = True) -> Gathered:
+def gather(
+    directory: Path,
+    by: tuple[str, ...] | None = None,
+    *,
+    samples: bool = True,
+    summed: tuple[Table, Results] | None = None,
+) -> Gathered:
     """Read a finished run: once for the numbers and, if `samples`, once more for the few texts that are shown.
 
-    by: other slices than the run's own. Raises StoreError, UsageError.
+    by: other slices than the run's own; summed: the numbers, where a run has just summed them up. Raises StoreError,
+    UsageError.
     """
     manifest = read_manifest(directory)
     predictions = finished(directory)
-    seed = manifest["spec"].get("seed", 0)
-    table, results = summed_up(directory, by)
+    table, results = summed or summed_up(directory, by)
     groups = by_group(table)
-    facts = facts_of(groups, results, seed=seed)
-    cards, examples = collect(predictions, choose(table, groups, seed=seed)) if samples else ((), {})
+    facts = facts_of(groups, results, seed=results.seed)
+    cards, examples = collect(predictions, choose(table, groups, seed=results.seed)) if samples else ((), {})
     return Gathered(directory, manifest, results, facts, sheets_of(results, facts), cards, examples)

@@ -36,7 +36,7 @@ from eyetest.stats.intervals import (
     t_tail,
     wilson,
 )
-from eyetest.stats.multiplicity import holm
+from eyetest.stats.multiplicity import holm, holm_tested
 from eyetest.stats.paired import Cells, mcnemar_exact, newcombe, paired_cells, smallest_detectable_difference
 
 __all__ = [
@@ -66,6 +66,7 @@ __all__ = [
     "group_sums",
     "groups",
     "holm",
+    "holm_tested",
     "mcnemar_exact",
     "newcombe",
     "normal_quantile",

@@ -17,3 +17,12 @@ def holm(p: ArrayLike) -> NDArray[np.float64]:
     adjusted = np.empty_like(values)
     adjusted[order] = np.minimum(1.0, np.maximum.accumulate(stepped))
     return adjusted
+
+
+def holm_tested(p: ArrayLike) -> NDArray[np.float64]:
+    """`holm` over those of a family that were tested: a nan stays nan and, unlike there, does not count in m."""
+    values = np.asarray(p, np.float64)
+    tested = ~np.isnan(values)
+    adjusted = np.full_like(values, np.nan)
+    adjusted[tested] = holm(values[tested])
+    return adjusted
