@@ -161,6 +161,7 @@ def test_a_simulated_answer_belongs_to_all_that_it_may_read_of_the_sample():
         "choices": ("Paris", "Rome"),
         "context": "c",
         "knowledge_question": "k",
+        "picture_text": "p",
         "entity": "e",
         "cluster": "c",
         "metadata": {"topic": "t"},

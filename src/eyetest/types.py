@@ -83,6 +83,8 @@ class Sample:
     """Pictures, in the order in which they are shown."""
     context: str | None = None
     """Text that belongs to the question (a post, a hint, a passage)."""
+    picture_text: str | None = None
+    """What is written in the picture, where the dataset says so (the words of a meme)."""
     knowledge_question: str | None = None
     """The same question as pure knowledge, answerable without the picture (K in the second paper)."""
     entity: str | None = None

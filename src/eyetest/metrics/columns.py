@@ -1,13 +1,13 @@
 """Every answer of one task x model x prompt x condition as columns, and what a metric is.
 
-A record a row as Python objects would cost 1 kB; a row here is 49 bytes, so that twenty thousand samples under eight
+A record a row as Python objects would cost 1 kB; a row here is some 60 bytes, so that twenty thousand samples under eight
 conditions stay in memory and are summed in milliseconds.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from typing import Any, Literal, Protocol, get_args
 
 import numpy as np
@@ -26,6 +26,34 @@ Policy = Literal["as_wrong", "parsed_only"]
 
 _FIRST_OUTSIDE = STATUSES.index("error")
 """Statuses before this one are inside n."""
+
+Partner = Literal["none", "same", "other", "impossible"]
+"""Whose picture was shown: none but the sample's own; one for which the same answer is right; one for which another is;
+one for which another is that cannot be given here (not among the options)."""
+
+PARTNERS: tuple[Partner, ...] = get_args(Partner)
+"""Columns.partner is an index into this."""
+
+_ABSENT: NDArray[Any] = np.empty(0)
+"""Stands for a column that was not given."""
+
+
+def _absent() -> NDArray[Any]:
+    return _ABSENT
+
+
+_OPTIONAL: Mapping[str, tuple[type, bool]] = {
+    "said": (np.int64, False),
+    "partner": (np.uint8, False),
+    "followed": (np.bool_, False),
+    "probabilities": (np.float64, True),
+    "counts": (np.float64, True),
+    "target_set": (np.uint64, True),
+    "answer_set": (np.uint64, True),
+}
+"""Columns that may be left out: their type, and whether they are matrices (then of no width)."""
+
+_WIDE = [name for name, (_, wide) in _OPTIONAL.items() if wide]
 
 
 def code(status: Status) -> int:
@@ -59,9 +87,27 @@ class Columns:
     """1 / number of options; nan where guessing has no closed form."""
     labels: tuple[str, ...] = ()
     """The label space that all samples share, or ()."""
+    said: NDArray[np.int64] = field(default_factory=_absent)
+    """Code of what was read, equal for equal answers to the same sample; 0 where nothing was read."""
+    partner: NDArray[np.uint8] = field(default_factory=_absent)
+    """Index into PARTNERS: whether somebody else's picture was shown, and what would be right for it."""
+    followed: NDArray[np.bool_] = field(default_factory=_absent)
+    """The answer read is what would be right for the picture that was shown in place of the sample's own."""
+    probabilities: NDArray[np.float64] = field(default_factory=_absent)
+    """(n, K) probability that the model gives each of `labels`, nan where it gave none; (n, 0) if it never did."""
+    counts: NDArray[np.float64] = field(default_factory=_absent)
+    """(n, c) additive statistics of the answer, `Score.counts`; (n, 0) where the scorer makes none."""
+    target_set: NDArray[np.uint64] = field(default_factory=_absent)
+    """(n, w) right labels of kind `labels` as bits: label i is bit i % 64 of word i // 64; (n, 0) for other kinds."""
+    answer_set: NDArray[np.uint64] = field(default_factory=_absent)
+    """(n, w) labels that were read, as bits; all 0 where nothing was read."""
 
     def __post_init__(self) -> None:
-        lengths = {field.name: len(getattr(self, field.name)) for field in fields(self) if field.name != "labels"}
+        for name, (kind, wide) in _OPTIONAL.items():
+            if getattr(self, name) is _ABSENT:
+                empty: NDArray[Any] = np.zeros((len(self.sample), 0) if wide else len(self.sample), kind)
+                object.__setattr__(self, name, empty)  # frozen, and the length is known only now
+        lengths = {each.name: len(getattr(self, each.name)) for each in fields(self) if each.name != "labels"}
         if len(set(lengths.values())) > 1:
             raise ValueError(f"Columns: arrays of different length: {lengths}")
 
@@ -70,14 +116,14 @@ class Columns:
 
     def take(self, rows: NDArray[Any]) -> Columns:
         """The rows that a boolean mask (n,) or an index array selects."""
-        arrays = {field.name: getattr(self, field.name)[rows] for field in fields(self) if field.name != "labels"}
+        arrays = {each.name: getattr(self, each.name)[rows] for each in fields(self) if each.name != "labels"}
         return Columns(**arrays, labels=self.labels)
 
     @staticmethod
     def concatenate(parts: Sequence[Columns]) -> Columns:
         """Rows of several columns, e.g. several kinds of one task; the label space is dropped, credit stays comparable."""
-        names = [field.name for field in fields(Columns) if field.name != "labels"]
-        joined = {name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
+        names = [each.name for each in fields(Columns) if each.name != "labels"]
+        joined = {name: np.concatenate([getattr(part, name) for part in parts]) for name in names if name not in _WIDE}
         joined["target"], joined["answer"] = np.full_like(joined["target"], -1), np.full_like(joined["answer"], -1)
         return Columns(**joined, labels=())
 

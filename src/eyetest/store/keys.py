@@ -23,6 +23,7 @@ def _read(sample: Sample) -> tuple[object, ...]:
         sample.choices,
         sample.context,
         sample.knowledge_question,
+        sample.picture_text,
         sample.entity,
         sample.cluster,
         sample.metadata,

@@ -26,6 +26,12 @@ class Card:
     """Where it comes from."""
     redistributable: bool = False
     """Whether a report may embed its pictures."""
+    redistribution: str = ""
+    """What may be passed on, in words, where that needs saying."""
+    revision: str = ""
+    """Revision of the published copy that downloads are pinned to."""
+    sizes: Mapping[str, int] = field(default_factory=dict)
+    """Split -> rows in the published files. What a run really read is in its load report."""
     offensive: bool = False
     """Whether its contents are blurred behind a click."""
     notes: str = ""
@@ -54,5 +60,11 @@ class Task:
     """Prompts by name."""
     splits: tuple[str, ...] = ("test",)
     """Splits it can load; the first is the default."""
+    formats: Mapping[str, Load] = field(default_factory=dict)
+    """Layouts that it can read, by name; `load` finds out which one a folder has."""
+    positive: str | None = None
+    """The label whose misses and false alarms matter (`hateful`), where two labels are not alike."""
+    family: str = ""
+    """Tasks of one family are also given as their mean (`misinformation`: PolitiFact and GossipCop)."""
     train_split: str | None = None
     """Split for models that must know the training data."""
