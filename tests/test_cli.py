@@ -173,7 +173,7 @@ MISTAKES = {
     ),
     "flags of a task without a task": (
         run("--split", "dev"),
-        "--dir and --split describe a registered task. Name it with --task NAME.",
+        "--dir, --split and --format describe a registered task. Name it with --task NAME.",
     ),
     "no such folder of pictures": (
         run("--images", "nowhere"),

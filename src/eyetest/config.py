@@ -38,6 +38,8 @@ class DataConfig(_Section):
     columns: dict[str, str] = Field(default_factory=dict, description="our column name -> the file's")
     answer_is: AnswerForm = Field("text", description="how the file writes the right choice")
     match: Literal["tokens", "contains"] = Field("tokens", description="how short answers are compared")
+    format: str | None = Field(None, description="layout of the task's folder; found out when left out")
+    positive: str | None = Field(None, description="of two labels, the one whose misses and false alarms matter")
 
     @model_validator(mode="after")
     def _one_source(self) -> DataConfig:
@@ -116,6 +118,11 @@ class RunConfig(_Section):
     cache: str | None = Field(None, description="response cache file shared between runs")
     use_cache: bool = Field(True, description="false: no response cache")
     strict: bool = Field(False, description="any dropped row is an error")
+    label_logprobs: bool = Field(False, description="ask for the probability of each option, where the backend can")
+    backbones: dict[str, str] = Field(
+        default_factory=dict, description="model -> the text model that it is built on, also in the run"
+    )
+    exploration: bool = Field(False, description="adjust many tests by Benjamini-Hochberg (false discoveries) instead of Holm")
 
     @field_validator("tasks", "models", mode="before")
     @classmethod
@@ -127,6 +134,17 @@ class RunConfig(_Section):
     @classmethod
     def _lists(cls, value: Any) -> Any:
         return tuple(value) if isinstance(value, list) else value
+
+    @model_validator(mode="after")
+    def _backbones_are_models(self) -> RunConfig:
+        named = {one.name or one.model for one in self.models}
+        for pair in self.backbones.items() if named else ():
+            for one in pair:
+                if one not in named:
+                    raise ValueError(
+                        f"backbones: {one!r} is not a model of this run.{nearest(one, named)} Models: {', '.join(sorted(named))}"
+                    )
+        return self
 
     @field_validator("limit")
     @classmethod

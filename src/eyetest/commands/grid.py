@@ -44,6 +44,8 @@ class GridOptions:
     match: Annotated[Literal["tokens", "contains"] | None, flag("How short answers are compared.")] = None
     task: Annotated[tuple[str, ...], flag("Registered task. Repeatable. See: eyetest list tasks.")] = ()
     dir: Annotated[str | None, flag("Folder that holds the task's files.")] = None
+    format: Annotated[str | None, flag("Layout of that folder; found out when left out.")] = None
+    positive: Annotated[str | None, flag("Of two labels, the one whose misses and false alarms matter, e.g. hateful.")] = None
     split: Annotated[str | None, flag("Split of the task.")] = None
     model: Annotated[
         tuple[str, ...],
@@ -62,6 +64,13 @@ class GridOptions:
     ids: Annotated[tuple[str, ...], flag("Only these sample ids, comma-separated; @FILE reads one a line.")] = ()
     by: Annotated[tuple[str, ...], flag("Slice by metadata.FIELD. Repeatable.")] = ()
     strict: Annotated[bool, flag("Any dropped row is an error.")] = False
+    label_logprobs: Annotated[
+        bool, flag("Ask for the probability of each option where the backend can: ROC AUC, calibration, risk.")
+    ] = False
+    backbone: Annotated[
+        tuple[str, ...], flag("MODEL=TEXTMODEL: the text model it is built on, also in the run: gain and leakage. Repeatable.")
+    ] = ()
+    exploration: Annotated[bool, flag("Adjust many tests for false discoveries (Benjamini-Hochberg) instead of Holm.")] = False
     out: Annotated[str | None, flag("Run directory; runs/TASK-HASH when left out.")] = None
     cache: Annotated[
         str | None, flag("Response cache shared between runs; $EYETEST_CACHE or the user's cache folder when left out.")
@@ -89,6 +98,9 @@ def _given(options: GridOptions, values: Mapping[str, Any]) -> dict[str, Any]:
         "ids": _ids(options.ids),
         "by": commas("--by", options.by),
         "strict": options.strict or None,
+        "label_logprobs": options.label_logprobs or None,
+        "backbones": dict(_backbone(text) for text in options.backbone),
+        "exploration": options.exploration or None,
         "out": options.out,
         "cache": options.cache,
         "use_cache": False if options.no_cache else None,
@@ -100,7 +112,7 @@ def _given(options: GridOptions, values: Mapping[str, Any]) -> dict[str, Any]:
     in_file = values.get("generation", {})
     if generation and isinstance(in_file, Mapping):  # anything else is the schema's to refuse
         given["generation"] = {**in_file, **generation}
-    return {key: value for key, value in given.items() if value is not None and value != []}
+    return {key: value for key, value in given.items() if value is not None and value != [] and value != {}}
 
 
 def _tasks(options: GridOptions) -> list[dict[str, Any]]:
@@ -110,13 +122,14 @@ def _tasks(options: GridOptions) -> list[dict[str, Any]]:
         "answer_is": options.answer_is,
         "match": options.match,
     }
-    of_task = {"dir": options.dir, "split": options.split}
+    of_task = {"dir": options.dir, "split": options.split, "format": options.format}
+    of_both = {"positive": options.positive}
     if not options.data and any(value is not None for value in of_data.values()):
         raise UsageError("--images, --column, --answer-is and --match describe a data file. Name it with --data FILE.")
     if not options.task and any(value is not None for value in of_task.values()):
-        raise UsageError("--dir and --split describe a registered task. Name it with --task NAME.")
-    tasks: list[dict[str, Any]] = [{"data": path, **_without_none(of_data)} for path in options.data]
-    return tasks + [{"task": name, **_without_none(of_task)} for name in options.task]
+        raise UsageError("--dir, --split and --format describe a registered task. Name it with --task NAME.")
+    tasks: list[dict[str, Any]] = [{"data": path, **_without_none(of_data | of_both)} for path in options.data]
+    return tasks + [{"task": name, **_without_none(of_task | of_both)} for name in options.task]
 
 
 def _without_none(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -136,6 +149,14 @@ def _pair(text: str) -> tuple[str, str]:
     if not equals or not ours or not theirs:
         raise UsageError(f"--column {text!r}: write OURS=THEIRS, e.g. --column answer=label.")
     return ours.strip(), theirs.strip()
+
+
+def _backbone(text: str) -> tuple[str, str]:
+    """`MODEL=TEXTMODEL`; a name may hold an equals sign where the other does not."""
+    model, equals, backbone = text.rpartition("=")
+    if not equals or not model or not backbone:
+        raise UsageError(f"--backbone {text!r}: write MODEL=TEXTMODEL, both as the run names them.")
+    return model.strip(), backbone.strip()
 
 
 def commas(flag_name: str, texts: Iterable[str]) -> list[str]:

@@ -16,7 +16,7 @@ from typing import Any
 
 from eyetest import conditions
 from eyetest.config import RunConfig
-from eyetest.errors import UsageError
+from eyetest.errors import UsageError, nearest
 from eyetest.evaluation import setup
 from eyetest.evaluation.plan import Dataset, Plan, Selection, Survey, survey
 from eyetest.evaluation.run import Progress, Watch, run
@@ -51,13 +51,25 @@ def prepare(config: RunConfig, datasets: Sequence[Dataset], *, folder: Path = Pa
     selection = Selection(config.limit, config.ids)
     surveys = tuple(survey(one, selection, seed=config.seed, pooled=pooled, strict=config.strict) for one in datasets)
     _check_pictures(surveys, wanted)
+    _check_positive(surveys)
     check_fields(config.by, chain.from_iterable(one.samples() for one in surveys))
     settings = config.generation
     generation = Generation(settings.temperature, settings.top_p, settings.max_tokens)
     asked = config.prompts or tuple(own) or ("default",)
-    plan = Plan(surveys, wanted, asked, own, generation, config.repeats, config.seed)
+    plan = Plan(surveys, wanted, asked, own, generation, config.repeats, config.seed, config.label_logprobs)
     plan.rehearse()
     return plan
+
+
+def _check_positive(surveys: Sequence[Survey]) -> None:
+    for one in surveys:
+        positive = one.dataset.positive
+        if positive is not None and (positive not in one.labels or len(one.labels) != 2):
+            found = f"its labels are {', '.join(one.labels)}" if one.labels else "its samples share no labels"
+            raise UsageError(
+                f"Task {one.task.name!r}: positive {positive!r} must be one of two labels that all samples share; {found}."
+                f"{nearest(positive, one.labels)} Mend it, or leave it out."
+            )
 
 
 def _check_pictures(surveys: Sequence[Survey], wanted: Sequence[str]) -> None:
@@ -73,9 +85,15 @@ def _check_pictures(surveys: Sequence[Survey], wanted: Sequence[str]) -> None:
         )
 
 
+_NOT_ASKED = {"out", "cache", "use_cache", "by", "strict", "tasks", "conditions", "backbones", "exploration"}
+"""Keys of a run file that do not decide what is asked, or are put down in another form."""
+
+
 def specification(config: RunConfig, plan: Plan) -> dict[str, Any]:
     """What decides which questions a run asks: two runs with equal specifications share a run directory."""
-    spec = config.model_dump(mode="json", exclude={"out", "cache", "use_cache", "by", "strict", "tasks", "conditions"})
+    spec = config.model_dump(mode="json", exclude=_NOT_ASKED)
+    if not config.label_logprobs:
+        del spec["label_logprobs"]  # runs from before it could be asked for stay what they are
     tasks = [{"name": one.task.name, "split": one.dataset.split, "samples": one.fingerprint} for one in plan.surveys]
     return spec | {"conditions": list(plan.conditions), "prompts": list(plan.prompts), "tasks": tasks}
 
@@ -109,6 +127,8 @@ def manifest(config: RunConfig, plan: Plan, models: Sequence[Model]) -> dict[str
         "packages": _versions("numpy", "scipy", "pillow", "torch", "transformers", "aiohttp"),
         "started": datetime.now(UTC).isoformat(timespec="seconds"),
         "by": list(fields(config.by)),
+        "backbones": dict(config.backbones),
+        "exploration": config.exploration,
         "sources": [task.model_dump(mode="json", exclude_defaults=True) for task in config.tasks],
         "tasks": {one.task.name: _described(one) for one in plan.surveys},
         "models": {model.name: {"identity": model.identity, "simulated": model.simulated} for model in models},
@@ -118,7 +138,7 @@ def manifest(config: RunConfig, plan: Plan, models: Sequence[Model]) -> dict[str
 def _described(one: Survey) -> dict[str, Any]:
     return {
         "card": setup.describe(one.task),
-        "scoring": setup.scoring(one.task),
+        "scoring": setup.scoring(one.dataset.scored),
         "split": one.dataset.split,
         "samples": one.n,
         "samples_in_split": one.n_split,
@@ -176,7 +196,7 @@ def evaluate_plan(config: RunConfig, plan: Plan, models: Sequence[Model], *, wat
             for model in models:
                 run(plan, model, journal, cache=cache, sink=sink, watch=watch, progress=progress)
                 model.close()  # frees what it holds before the next one loads
-        tasks = {one.task.name: one.task for one in plan.surveys}
+        tasks = {one.task.name: one.dataset.scored for one in plan.surveys}
         results = summarise(table, tasks, seed=config.seed, counts=counted(progress))
         directory.finish(results.as_dict())
         return Outcome(directory.path, table, results, progress)

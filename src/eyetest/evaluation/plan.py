@@ -18,10 +18,12 @@ from typing import Any, NamedTuple
 
 from eyetest.conditions import Composed, Pool, build, canonical, rank
 from eyetest.errors import BadImageError, DataError, UsageError, unknown
-from eyetest.prompts import Prompt, render
+from eyetest.evaluation.table import LABELLED
+from eyetest.prompts import Prompt, letters, render
 from eyetest.readers.load_report import LoadReport
 from eyetest.store import answer_key, content_key
 from eyetest.tasks import Task
+from eyetest.tasks.task import Load
 from eyetest.types import Generation, Image, Kind, Message, Origin, Request, Sample
 
 WINDOW = 64
@@ -38,16 +40,34 @@ class Dataset:
     task: Task
     directory: Path | None = None
     split: str = "test"
+    format: str | None = None
+    """Layout of the directory; the task finds it out when left out."""
+    asked_positive: str | None = None
+    """The positive label that the run names; the task's own when left out."""
+
+    @property
+    def positive(self) -> str | None:
+        """Of two labels, the one whose misses and false alarms matter."""
+        return self.asked_positive or self.task.positive
+
+    @property
+    def scored(self) -> Task:
+        """The task with the run's positive label."""
+        return replace(self.task, positive=self.positive)
+
+    @property
+    def _load(self) -> Load:
+        return self.task.load if self.format is None else self.task.formats[self.format]
 
     def samples(self, report: LoadReport | None = None) -> Iterator[Sample]:
         """Stream the split."""
-        return self.task.load(self.directory, self.split, report if report is not None else LoadReport())
+        return self._load(self.directory, self.split, report if report is not None else LoadReport())
 
     def train(self) -> Iterator[Sample]:
         """Stream the training split; empty where there is none."""
         if self.task.train_split is None or self.task.train_split == self.split:
             return iter(())
-        return self.task.load(self.directory, self.task.train_split, LoadReport())
+        return self._load(self.directory, self.task.train_split, LoadReport())
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,15 +133,15 @@ class _Tally:
         self.pictured += bool(sample.images)
         self.kinds[sample.kind] += 1
         self.digest.update(sample.id.encode("utf-8", "surrogatepass") + b"\0")
-        if sample.kind != "choice" or not self.shared:
+        if sample.kind not in LABELLED or not self.shared:
             return
         if self.options is None:
             self.options, self.as_set = sample.choices, frozenset(sample.choices)
             self.shared = len(self.as_set) == len(sample.choices) <= MAX_LABELS
         elif sample.choices != self.options:
             self.shared = len(sample.choices) == len(self.as_set) and frozenset(sample.choices) == self.as_set
-        self.shared = self.shared and len(sample.target) == 1
-        self.classes[sample.target[0]] += 1
+        self.shared = self.shared and (len(sample.target) == 1 or sample.kind == "labels")
+        self.classes.update(sample.target)
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -212,6 +232,7 @@ class Plan:
     generation: Generation = field(default_factory=Generation)
     repeats: int = 1
     seed: int = 0
+    label_logprobs: bool = False
 
     def __post_init__(self) -> None:
         self.conditions = tuple(dict.fromkeys(canonical(text) for text in self.conditions))
@@ -221,8 +242,8 @@ class Plan:
                 self.prompt(survey_.task, name)
 
     def prompt(self, task: Task, name: str) -> Prompt:
-        """The prompt `name` for a task: the user's own, else the task's. Raises UsageError."""
-        known = {**task.prompts, **self.own_prompts}
+        """The prompt `name` for a task: the user's own, else the task's, whose first is also its `default`. Raises UsageError."""
+        known = {"default": next(iter(task.prompts.values())), **task.prompts, **self.own_prompts}
         if name not in known:
             raise unknown("prompt", name, known, f"task {task.name!r}")
         return known[name]
@@ -298,12 +319,18 @@ class Plan:
         self, survey_: Survey, built: Iterable[Composed], sample: Sample, inapplicable: Counter[tuple[str, str]]
     ) -> Iterator[Work]:
         for asked in self._rendered(survey_.task, built, sample, self.prompts, inapplicable):
+            labels = self._labels(survey_.task, asked) if self.label_logprobs else ()
             for repeat in range(self.repeats):
                 generation = self.generation
                 if generation.temperature:
                     generation = replace(generation, seed=self.seed + repeat)
                 origin = Origin(survey_.task.name, asked.sample, asked.condition, asked.prompt, asked.variant, repeat)
-                yield Work(Request(asked.messages, generation, (), origin), origin)
+                yield Work(Request(asked.messages, generation, labels, origin), origin)
+
+    def _labels(self, task: Task, asked: _Rendered) -> tuple[str, ...]:
+        """The texts whose probability is wanted: the options, as the prompt asks for them."""
+        choices = asked.sample.choices if asked.sample.kind == "choice" else ()
+        return letters(len(choices)) if self.prompt(task, asked.prompt).lettered else choices
 
 
 class _Rendered(NamedTuple):

@@ -68,7 +68,8 @@ class _Stored:
         own: Mapping[str, Any] = self.spec.get("prompt", {})
         if prediction.prompt in own:
             return bool(own[prediction.prompt].get("lettered", True))
-        known = self.task(prediction, tasks).prompts.get(prediction.prompt)
+        prompts = self.task(prediction, tasks).prompts
+        known = prompts.get(prediction.prompt) or (next(iter(prompts.values())) if prediction.prompt == "default" else None)
         return known is None or known.lettered
 
     def task(self, prediction: Prediction, tasks: Mapping[str, Task]) -> Task:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -42,7 +42,7 @@ def _dataset(config: DataConfig) -> Dataset:
             answer_is=config.answer_is,
             match=config.match,
         )
-        return Dataset(task)
+        return Dataset(task, asked_positive=config.positive)
     if config.images is not None or config.columns:
         raise UsageError(
             f"Task {config.task!r}: images and columns belong to data files. A registered task reads its own layout."
@@ -51,7 +51,9 @@ def _dataset(config: DataConfig) -> Dataset:
     split = config.split or task.splits[0]
     if split not in task.splits:
         raise unknown("split", split, task.splits, f"task {task.name!r}")
-    return Dataset(task, None if config.dir is None else Path(config.dir), split)
+    if config.format is not None and config.format not in task.formats:
+        raise unknown("format", config.format, task.formats, f"task {task.name!r}")
+    return Dataset(task, None if config.dir is None else Path(config.dir), split, config.format, config.positive)
 
 
 def models(configs: Iterable[ModelConfig], *, seed: int) -> tuple[Model, ...]:
@@ -123,10 +125,19 @@ def scoring(task: Task) -> dict[str, Any]:
     """What `eyetest score` must know to read a task's answers again in the same way."""
     reader = task.scorers.get("text")
     return {
-        "registered": task.name in registry.names("tasks") and registry.load("tasks", task.name) is task,
+        "registered": _registered(task),
         "match": reader.match if isinstance(reader, TextScorer) else None,
         "scorers": {kind: scorer.signature for kind, scorer in task.scorers.items()},
+        "positive": task.positive,
     }
+
+
+def _registered(task: Task) -> bool:
+    """Whether the task can be found again by its name; the positive label is the run's to choose."""
+    if task.name not in registry.names("tasks"):
+        return False
+    found: Task = registry.load("tasks", task.name)
+    return found == replace(task, positive=found.positive)
 
 
 def rebuilt(name: str, scoring: Mapping[str, Any], match: Literal["tokens", "contains"] | None) -> Task:
@@ -139,7 +150,7 @@ def rebuilt(name: str, scoring: Mapping[str, Any], match: Literal["tokens", "con
         if match is not None:
             raise UsageError(f"Task {name!r}: --match is for data files; a registered task knows how its answers are compared.")
         found: Task = registry.load("tasks", name)
-        return found
+        return replace(found, positive=scoring.get("positive", found.positive))
     stored: Literal["tokens", "contains"] = "contains" if scoring.get("match") == "contains" else "tokens"
     own = scorers(stored)
     for kind, signature in scoring.get("scorers", {}).items():
@@ -148,7 +159,7 @@ def rebuilt(name: str, scoring: Mapping[str, Any], match: Literal["tokens", "con
                 f"Task {name!r}: its answers of kind {kind!r} were read by {signature!r}, a scorer given from Python that cannot "
                 f"be found again by name. Register the task as a plug-in (entry point eyetest.tasks)."
             )
-    return Task(name, Card(name), lambda *_: iter(()), scorers(match or stored), METRICS)
+    return Task(name, Card(name), lambda *_: iter(()), scorers(match or stored), METRICS, positive=scoring.get("positive"))
 
 
 def describe(task: Task) -> dict[str, Any]:

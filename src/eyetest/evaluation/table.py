@@ -8,15 +8,16 @@ from __future__ import annotations
 import hashlib
 import math
 from array import array
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from eyetest.errors import UsageError, nearest
-from eyetest.metrics import STATUSES, Columns
-from eyetest.types import Kind, Prediction, Sample
+from eyetest.metrics import PARTNERS, STATUSES, Columns
+from eyetest.types import Kind, Prediction, Sample, Score
 
 
 class Cell(NamedTuple):
@@ -44,7 +45,12 @@ class Order:
         return tuple(names.index(name) if name in names else len(names) for names, name in axes), cell
 
 
+LABELLED: tuple[Kind, ...] = ("choice", "labels")
+"""Kinds of answer that may share a label space."""
+
 _CODES = {status: code for code, status in enumerate(STATUSES)}
+
+_PARTNER = {partner: code for code, partner in enumerate(PARTNERS)}
 
 
 def status_code(prediction: Prediction) -> int:
@@ -55,6 +61,60 @@ def status_code(prediction: Prediction) -> int:
     if response == "blocked":
         return _CODES["blocked"]
     return _CODES[prediction.score.status]
+
+
+@lru_cache(maxsize=1 << 16)
+def _text_code(text: str) -> int:
+    return int.from_bytes(hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=7).digest()) + 1
+
+
+def answer_code(score: Score) -> int:
+    """Code of what was read; 0 where nothing was."""
+    return 0 if score.answer is None or score.status != "scored" else _text_code(score.answer)
+
+
+def partner_code(sample: Sample) -> int:
+    """Index into PARTNERS."""
+    shown = sample.shown
+    if shown.partner is None:
+        return 0
+    if not set(sample.target).isdisjoint(shown.partner_target) or (
+        sample.kind == "labels" and sample.target == shown.partner_target
+    ):
+        return _PARTNER["same"]
+    given = sample.kind != "choice" or not set(sample.choices).isdisjoint(shown.partner_target)
+    return _PARTNER["other" if given else "impossible"]
+
+
+def followed(sample: Sample, score: Score) -> bool:
+    """Whether the answer read is what would be right for somebody else's picture that was shown."""
+    wanted = sample.shown.partner_target
+    if sample.shown.partner is None or score.answer is None or score.status != "scored":
+        return False
+    if sample.kind == "labels":
+        return set(score.answer.split(", ")) == set(wanted)
+    folded = score.answer.casefold().strip()
+    return any(folded == text.casefold().strip() for text in wanted)
+
+
+def _bits(chosen: Iterable[str], codes: Mapping[str, int]) -> list[int]:
+    """A set of labels as words of 64 bits."""
+    words = [0] * (-(-len(codes) // 64))
+    for label in chosen:
+        code = codes.get(label)
+        if code is not None:
+            words[code // 64] |= 1 << code % 64
+    return words
+
+
+def _probabilities(choices: Sequence[str], logs: Sequence[float], codes: Mapping[str, int]) -> list[float]:
+    """The share of each label in the probability of all, in label order; nan where every label is impossible."""
+    highest = max(logs)
+    weights = [math.exp(log - highest) if highest > -math.inf else math.nan for log in logs]
+    total, found = sum(weights), [math.nan] * len(codes)
+    for choice, weight in zip(choices, weights, strict=True):
+        found[codes[choice]] = weight / total
+    return found
 
 
 def chance_of(sample: Sample) -> float:
@@ -121,6 +181,25 @@ class _Growing:
     cluster: array[int] = field(default_factory=lambda: array("q"))
     chance: array[float] = field(default_factory=lambda: array("d"))
     slices: array[int] = field(default_factory=lambda: array("i"))
+    said: array[int] = field(default_factory=lambda: array("q"))
+    partner: array[int] = field(default_factory=lambda: array("B"))
+    followed: array[int] = field(default_factory=lambda: array("B"))
+    probabilities: array[float] = field(default_factory=lambda: array("f"))
+    with_probabilities: array[int] = field(default_factory=lambda: array("i"))
+    """Rows that have probabilities, in the order of `probabilities`."""
+    counts: array[float] = field(default_factory=lambda: array("d"))
+    with_counts: array[int] = field(default_factory=lambda: array("i"))
+    """Rows that have counts, in the order of `counts`."""
+    target_set: array[int] = field(default_factory=lambda: array("Q"))
+    answer_set: array[int] = field(default_factory=lambda: array("Q"))
+
+    def matrix(self, values: array[float], rows: array[int]) -> np.ndarray[Any, Any]:
+        """Values of some rows as a matrix of all: (n, width), nan elsewhere."""
+        width = len(values) // len(rows) if rows else 0
+        made = np.full((len(self.sample), width), np.nan)
+        if width:
+            made[np.array(rows)] = np.array(values).reshape(-1, width)
+        return made
 
 
 @dataclass(slots=True)
@@ -159,6 +238,24 @@ class Table:
         column.cluster.append(-1 if sample.cluster is None else _cluster_code(sample.cluster))
         column.chance.append(chance_of(sample))
         column.slices.append(self._slice(sample))
+        column.said.append(answer_code(prediction.score))
+        column.partner.append(partner_code(sample))
+        column.followed.append(followed(sample, prediction.score))
+        self._add_wide(column, codes, prediction)
+
+    def _add_wide(self, column: _Growing, codes: Mapping[str, int], prediction: Prediction) -> None:
+        """What only some answers have: probabilities of the labels, counts, sets of labels."""
+        sample, score, logs = prediction.sample, prediction.score, prediction.response.label_logprobs
+        row = len(column.sample) - 1
+        if score.counts:
+            column.counts.extend(score.counts)
+            column.with_counts.append(row)
+        if sample.kind == "labels" and codes:
+            column.target_set.extend(_bits(sample.target, codes))
+            column.answer_set.extend(_bits(score.answer.split(", ") if score.answer else (), codes))
+        elif logs is not None and codes and len(logs) == len(sample.choices):
+            column.probabilities.extend(_probabilities(sample.choices, logs, codes))
+            column.with_probabilities.append(row)
 
     @property
     def cells(self) -> list[Cell]:
@@ -166,7 +263,7 @@ class Table:
         return sorted(self._growing, key=self.order.place)
 
     def _codes(self, cell: Cell) -> dict[str, int]:
-        if cell.kind != "choice":
+        if cell.kind not in LABELLED:
             return {}
         codes = self._label_codes.get(cell.task)
         if codes is None:
@@ -191,7 +288,11 @@ class Table:
         alone = made["cluster"] < 0
         made["cluster"][alone] = -1 - made["sample"][alone]  # a cluster of its own, apart from the named ones
         order = _order(made)
-        labels = self.labels.get(cell.task, ()) if cell.kind == "choice" else ()
+        labels = self.labels.get(cell.task, ()) if cell.kind in LABELLED else ()
+        made["probabilities"] = growing.matrix(growing.probabilities, growing.with_probabilities)
+        made["counts"] = growing.matrix(growing.counts, growing.with_counts)
+        for name in ("target_set", "answer_set"):
+            made[name] = np.array(getattr(growing, name), np.uint64).reshape(len(order), -1)
         return Columns(**{name: values[order] for name, values in made.items()}, labels=labels)
 
     def _ranks(self) -> np.ndarray[Any, Any]:
@@ -254,6 +355,9 @@ _KINDS: Mapping[str, type] = {
     "request": np.int64,
     "cluster": np.int64,
     "chance": np.float64,
+    "said": np.int64,
+    "partner": np.uint8,
+    "followed": np.bool_,
 }
 
 

@@ -12,11 +12,12 @@ from eyetest.metrics.classification import (
     confusion,
     per_class,
 )
-from eyetest.metrics.columns import STATUSES, Columns, Counts, Metric, Pairs, Policy, Status, pair
+from eyetest.metrics.columns import PARTNERS, STATUSES, Columns, Counts, Metric, Pairs, Partner, Policy, Status, pair
 from eyetest.metrics.dependence import Difference, KnowledgeTable, gap_rate, knowledge_table, paired_difference
 from eyetest.metrics.estimate import bounds, estimate
 
 __all__ = [
+    "PARTNERS",
     "STATUSES",
     "Accuracy",
     "BalancedAccuracy",
@@ -30,6 +31,7 @@ __all__ = [
     "MacroRecall",
     "Metric",
     "Pairs",
+    "Partner",
     "Policy",
     "ScoreRate",
     "Status",
