@@ -27,6 +27,10 @@ def two_way(first: Any, second: Any) -> Factors:
     return made
 
 
+def one_way_se(x: Any, group: Any) -> float:
+    return stats.factor_se(x, one_way(group))
+
+
 # --- what goes together ------------------------------------------------------------------------------------------------
 
 
@@ -84,6 +88,7 @@ def test_the_smaller_factor_decides() -> None:
     uneven = two_way(np.arange(60) % 12, np.repeat(np.arange(20), [41, *[1] * 19]))
     assert uneven.count == 12
     assert uneven.effective == pytest.approx(60**2 / (41**2 + 19))
+    assert uneven.degrees_of_freedom == one_way(uneven.codes[1]).degrees_of_freedom < 3
 
 
 def test_what_a_selection_shares_is_found_anew() -> None:
@@ -95,26 +100,21 @@ def test_what_a_selection_shares_is_found_anew() -> None:
 # --- one way -----------------------------------------------------------------------------------------------------------
 
 
-def test_cluster_se_equals_statsmodels_with_and_without_the_factor() -> None:
+def test_cluster_se_equals_statsmodels_without_correction() -> None:
     import statsmodels.api as sm
 
     rng = np.random.default_rng(5)
     group = rng.integers(0, 40, 300) * 10**12
     x = rng.random(300) + group / 1e13
-    fit = {
-        corrected: sm.OLS(x, np.ones(300)).fit(
-            cov_type="cluster", cov_kwds={"groups": np.unique(group, return_inverse=True)[1], "use_correction": corrected}
-        )
-        for corrected in (False, True)
-    }
-    assert stats.cluster_se(x, group) == pytest.approx(fit[False].bse[0], rel=1e-12)
-    assert stats.cluster_se_cr1(x, group) == pytest.approx(fit[True].bse[0], rel=1e-12)
+    cluster = {"groups": np.unique(group, return_inverse=True)[1], "use_correction": False}
+    fit = sm.OLS(x, np.ones(300)).fit(cov_type="cluster", cov_kwds=cluster)
+    assert stats.cluster_se(x, group) == pytest.approx(fit.bse[0], rel=1e-12)
 
 
 @QUICK
 @given(st.lists(st.floats(0, 1), min_size=2, max_size=40))
 def test_cluster_se_of_independent_answers_is_the_textbook_one(x: list[float]) -> None:
-    assert stats.cluster_se_cr1(x, range(len(x))) == pytest.approx(np.std(x, ddof=1) / math.sqrt(len(x)), abs=1e-12)
+    assert one_way_se(x, range(len(x))) == pytest.approx(np.std(x, ddof=1) / math.sqrt(len(x)), abs=1e-12)
 
 
 def test_interval_of_independent_answers_is_students() -> None:
@@ -135,7 +135,7 @@ def test_one_group_has_no_interval() -> None:
 def test_wilson_of_independent_answers_with_students_t() -> None:
     x = np.repeat([1.0, 0.0], [30, 70])
     low, high = stats.factor_wilson(x, one_way(np.arange(100)))
-    # CR1 makes the effective size 99 of 100.
+    # CR2 makes the effective size 99 of 100.
     assert (low, high) == pytest.approx(stats.wilson(0.3 * 99, 99, quantile=stats.t_quantile(0.95, 99)))
 
 
@@ -173,18 +173,24 @@ def crossing(seed: int, n: int = 300, pictures: int = 60, questions: int = 25) -
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_two_way_se_equals_statsmodels(seed: int) -> None:
+def test_two_way_se_of_a_full_grid_equals_statsmodels(seed: int) -> None:
     import statsmodels.api as sm
 
-    x, picture, question = crossing(seed)
-    fit = sm.OLS(x, np.ones(300)).fit(cov_type="cluster", cov_kwds={"groups": np.stack([picture, question], axis=1)})
+    rng = np.random.default_rng(seed)
+    picture, question = (code.ravel() for code in np.indices((20, 15, 2))[:2])
+    x = rng.standard_normal(20)[picture] + rng.standard_normal(15)[question] + rng.standard_normal(600)
+    fit = sm.OLS(x, np.ones(600)).fit(cov_type="cluster", cov_kwds={"groups": np.stack([picture, question], axis=1)})
     assert stats.factor_se(x, two_way(picture, question)) == pytest.approx(fit.bse[0], rel=1e-12)
 
 
-def sandwich(x: np.ndarray, together: np.ndarray) -> float:
-    """Variance of the mean of x from its products of residuals over all pairs that go together: (n, n) mask."""
+def sandwich(x: np.ndarray, together: np.ndarray, *, enlarged: bool = False) -> float:
+    """Variance of the mean of x from its products of residuals over all pairs that go together: (n, n) mask.
+
+    enlarged: each pair over 1 - the share of answers in its group, as CR2 has it.
+    """
     residual = x - x.mean()
-    return float(residual @ together @ residual) / len(x) ** 2
+    weight = 1 / (1 - together.mean(axis=1)) if enlarged else np.ones(len(x))
+    return float(residual @ together @ (weight * residual)) / len(x) ** 2
 
 
 def test_two_way_variance_is_the_sandwich_of_all_pairs_that_share_either() -> None:
@@ -199,8 +205,7 @@ def test_two_way_variance_is_three_sandwiches_each_with_its_factor() -> None:
     alike = [code[:, None] == code for code in (picture, question)]
     total = 0.0
     for sign, mask in ((1, alike[0]), (1, alike[1]), (-1, alike[0] & alike[1])):
-        groups = len({tuple(row) for row in mask.tolist()})
-        total += sign * groups / (groups - 1) * sandwich(x, mask)
+        total += sign * sandwich(x, mask, enlarged=True)
     assert stats.factor_se(x, two_way(picture, question)) ** 2 == pytest.approx(total, rel=1e-12)
 
 
@@ -211,7 +216,7 @@ def test_two_ways_are_never_narrower_than_either(seed: int, pictures: int, quest
     picture, question = rng.integers(0, pictures, 60), rng.integers(0, questions, 60)
     x = rng.standard_normal(60)
     made = stats.crossed(stats.groups(picture), stats.groups(question))
-    assert stats.factor_se(x, made) >= max(stats.cluster_se_cr1(x, code) for code in made.codes)
+    assert stats.factor_se(x, made) >= max(one_way_se(x, code) for code in made.codes)
 
 
 def test_a_negative_variance_gives_way_to_the_larger_of_the_two() -> None:
@@ -223,7 +228,7 @@ def test_a_negative_variance_gives_way_to_the_larger_of_the_two() -> None:
     tilted = balanced.copy()
     tilted[:6] = 1.0
     made = two_way(picture, question)
-    assert stats.factor_se(tilted, made) == max(stats.cluster_se_cr1(tilted, code) for code in (picture, question))
+    assert stats.factor_se(tilted, made) == max(one_way_se(tilted, code) for code in (picture, question))
 
 
 @QUICK

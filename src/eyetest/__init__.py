@@ -14,7 +14,7 @@ from eyetest.version import __version__
 if TYPE_CHECKING:
     from eyetest.evaluation.api import evaluate
     from eyetest.evaluation.compare import compare
-    from eyetest.evaluation.summary import Results
+    from eyetest.evaluation.results import Results
     from eyetest.tasks import Task
     from eyetest.types import Image, Sample
 

@@ -12,7 +12,12 @@ from eyetest.conditions.options import NEEDS_OPTIONS
 from eyetest.errors import UsageError
 from eyetest.types import Image, Sample, Shown
 
-NAMES = tuple(registry.BUILT_IN["conditions"])
+PARAMETERS = {"truncated": "2"}
+"""Of conditions that need one."""
+
+NAMES = tuple(
+    f"{name}@{PARAMETERS[name]}" if name in PARAMETERS else name for name in registry.BUILT_IN["conditions"]
+)  # fmt: skip
 
 
 def picture(text):
@@ -30,6 +35,7 @@ FULL = replace(
     cluster="france",
     metadata={"year": 1999},
 )
+MEME = replace(FULL, id="m1", images=(picture("seven"),), context=None, picture_text="wish you were here")
 SAMPLES = (
     BARE,
     FULL,
@@ -41,6 +47,7 @@ SAMPLES = (
     replace(FULL, id="l1", kind="labels", target=("Rome", "Oslo")),
     replace(BARE, id="l2", kind="labels", target=()),
     replace(BARE, id="d1", kind="description", choices=(), images=(picture("six"),)),
+    replace(BARE, id="o1", kind="transcription", choices=(), images=(picture("eight"),)),
 )
 POOL = Pool.of(SAMPLES)
 TEXT = SAMPLES[5]
@@ -67,11 +74,11 @@ def legal(names):
     return True
 
 
-@pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: sample.id)
+@pytest.mark.parametrize("sample", [*SAMPLES, MEME], ids=lambda sample: sample.id)
 @pytest.mark.parametrize("name", NAMES)
 def test_id_target_and_what_is_not_shown_never_change(name, sample):
     for one in shown(name, sample):
-        kept = {"id", "target", "knowledge_question", "entity", "cluster", "metadata"}
+        kept = {"id", "target", "picture_text", "knowledge_question", "entity", "cluster", "metadata"}
         assert not kept & changed(sample, one)
         assert sorted(one.choices) in (sorted(sample.choices), [])
 
@@ -188,20 +195,35 @@ LEGAL_TRIPLES = tuple(triple for triple in permutations(NAMES, 3) if legal(tripl
 def test_which_pairs_are_legal():
     without_image = {"+".join(sorted(pair)) for pair in LEGAL_PAIRS if "image" not in pair}
     assert without_image == {
+        "blank+image_text",
         "blank+open_ended",
         "blank+picture_only",
         "blank+shuffled",
+        "blank+truncated@2",
+        "image_text+open_ended",
+        "image_text+shuffled",
+        "image_text+swapped",
+        "image_text+truncated@2",
         "knowledge+open_ended",
         "knowledge+shuffled",
+        "knowledge+truncated@2",
         "no_image+open_ended",
         "no_image+shuffled",
+        "no_image+truncated@2",
         "open_ended+swapped",
+        "open_ended+text_only",
         "open_ended+told_blind",
+        "open_ended+truncated@2",
         "options_only+shuffled",
         "picture_only+shuffled",
         "picture_only+swapped",
         "shuffled+swapped",
+        "shuffled+text_only",
         "shuffled+told_blind",
+        "shuffled+truncated@2",
+        "swapped+truncated@2",
+        "text_only+truncated@2",
+        "told_blind+truncated@2",
     }
 
 
@@ -210,7 +232,7 @@ def test_every_legal_composition_runs(names):
     name = "+".join(names)
     steps = [build(step, POOL) for step in names]
     applied = 0
-    for sample in SAMPLES:
+    for sample in (*SAMPLES, MEME):
         found = shown(name, sample)
         applied += bool(found)
         for one in found:
@@ -222,7 +244,7 @@ def test_every_legal_composition_runs(names):
 
 @pytest.mark.parametrize("names", LEGAL_PAIRS, ids="+".join)
 def test_the_order_of_steps_changes_nothing(names):
-    for sample in (*SAMPLES, replace(FULL, id="q9", question="Which of these is it?")):
+    for sample in (*SAMPLES, MEME, replace(FULL, id="q9", question="Which of these is it?")):
         assert shown("+".join(names), sample) == shown("+".join(reversed(names)), sample)
 
 
@@ -233,7 +255,7 @@ def test_an_impossible_pair_is_refused_and_both_are_named(names):
         parse("+".join(names))
     message = str(caught.value)
     assert message.startswith(f"Condition {'+'.join(names)!r} is impossible: ")
-    assert all(repr(name) in message for name in names)
+    assert all(repr(name.partition("@")[0]) in message for name in names)
     assert "both decide the" in message or "that" in message.split("needs the")[1]
     assert message.endswith("Run them as two conditions, separated by a comma.")
 
@@ -291,7 +313,7 @@ def test_parameters_and_repetitions_are_refused(written, message):
 @pytest.mark.parametrize(
     ("written", "start"),
     [
-        ("shufled", "Unknown condition 'shufled'. Did you mean 'shuffled'? Known: blank, image, knowledge, "),
+        ("shufled", "Unknown condition 'shufled'. Did you mean 'shuffled'? Known: blank, image, image_text, knowledge, "),
         ("no_image+shufled", "Unknown condition 'shufled' in condition 'no_image+shufled'. Did you mean 'shuffled'? Known: "),
         ("no_image+", "Unknown condition '' in condition 'no_image+'. Known: "),
         ("", "Unknown condition ''. Known: "),

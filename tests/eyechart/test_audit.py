@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from eyetest import evaluate
-from eyetest.evaluation.summary import Results
+from eyetest.evaluation.results import Results
 from eyetest.eyechart import MODEL, samples, truth
 from eyetest.readers.load_report import LoadReport
 from eyetest.stats import wilson

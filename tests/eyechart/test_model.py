@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from eyetest import evaluate
-from eyetest.evaluation.summary import Results
+from eyetest.evaluation.results import Results
 from eyetest.eyechart import MODEL, Suite, samples, truth
 from eyetest.models.huggingface import hf
 from eyetest.prompts import Prompt, render

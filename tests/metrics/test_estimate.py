@@ -10,7 +10,7 @@ from made import BAD_IMAGE, BLOCKED, ERROR, REFUSED, SCORED, UNPARSED, UNSCORED,
 import eyetest
 from eyetest import stats
 from eyetest.metrics.classification import Accuracy, BalancedAccuracy, MacroF1, ScoreRate, SuccessRate
-from eyetest.metrics.estimate import bounds, estimate
+from eyetest.metrics.estimate import bounds, by_repeat, estimate, overall
 from eyetest.types import Estimate
 
 
@@ -169,6 +169,110 @@ def test_an_interval_without_width_says_so() -> None:
     assert made.note == "interval without width: every resample agrees"
 
 
+# --- repeats ---------------------------------------------------------------------------------------------------------
+
+
+def repeated(seed: int, n: int = 120, repeats: int = 3, **given: Any) -> Any:
+    """Three classes; a sample is answered right with a probability of its own."""
+    rng = np.random.default_rng(seed)
+    truth, ease = rng.choice(3, n, p=[0.5, 0.3, 0.2]), rng.beta(2, 1, n)
+    read = np.where(rng.random((repeats, n)) < ease, truth, rng.integers(0, 3, (repeats, n)))
+    place = {"sample": np.tile(np.arange(n), repeats), "repeat": np.repeat(np.arange(repeats), n)}
+    place["request"] = np.arange(n * repeats)
+    return labelled(np.tile(truth, repeats).tolist(), read.ravel().tolist(), range(3), **place | given)
+
+
+def test_of_repeats_the_value_is_the_mean_of_theirs_and_not_the_pooled_one() -> None:
+    from sklearn.metrics import f1_score
+
+    made = repeated(0)
+    each = [f1_score(made.target[r], made.answer[r], average="macro") for r in (made.repeat == k for k in range(3))]
+    found = estimate(MacroF1(), made, seed=0)
+    assert by_repeat(MacroF1(), made) == pytest.approx(each)
+    assert found.value == pytest.approx(np.mean(each))
+    assert abs(found.value - f1_score(made.target, made.answer, average="macro")) > 1e-4
+    assert found.signature.startswith("macro_f1|mean_of_repeats=3|unparsed=wrong|interval=cluster_bootstrap95x2000|")
+    assert estimate(Accuracy(), made, seed=0).signature.startswith("accuracy|unparsed=wrong|")
+
+
+def test_repeats_that_answer_alike_are_one() -> None:
+    once = repeated(1, repeats=1)
+    thrice = once.take(np.tile(np.arange(120), 3))
+    thrice.repeat[:] = np.repeat(np.arange(3), 120)
+    one, three = (estimate(MacroF1(), made, seed=0, resamples=20_000) for made in (once, thrice))
+    assert one.value == pytest.approx(three.value)
+    assert ends(three) == pytest.approx(ends(one), abs=0.004)
+    one, three = (estimate(MacroF1(), made, seed=0) for made in (once, once.take(np.arange(120))))
+    assert ends(three) == ends(one)
+
+
+@pytest.mark.parametrize("repeat", [0, 7])
+@pytest.mark.parametrize("given", [{}, {"cluster": np.arange(120) // 4}, {"cluster": np.arange(120) // 4, "request": None}])
+def test_one_repeat_is_the_metric_of_all_counts_whatever_its_number(given: dict[str, Any], repeat: int) -> None:
+    if "request" in given:
+        given = given | {"request": np.random.default_rng(0).integers(0, 50, 120)}
+    made = repeated(2, repeats=1, **given)
+    made.repeat[:] = repeat
+    metric, counts, factors = MacroF1(), MacroF1().counts(made), made.factors()
+    if factors.prefix == "twoway_":
+        totals = stats.pigeonhole_counts(counts.rows, counts.index, factors, resamples=2000, seed=4)
+    else:
+        rows, times = counts.rows, counts.times()
+        if factors.prefix:
+            rows, times = np.unique(counts.by_group(factors.codes[0]), axis=0, return_counts=True)
+        totals = stats.bootstrap_counts(rows, times, resamples=2000, seed=4)
+    found = estimate(metric, made, seed=4)
+    assert found.value == float(metric.value(counts.total()))
+    assert ends(found) == stats.percentile(metric.value(totals))
+    assert found.signature.startswith(f"macro_f1|unparsed=wrong|interval={factors.prefix}bootstrap95x2000|")
+
+
+@pytest.mark.parametrize("crossed", [False, True])
+def test_a_group_is_drawn_with_all_its_repeats(crossed: bool) -> None:
+    """Equals resampling whole groups and taking the mean over repeats of each resample's values."""
+    texts = np.random.default_rng(3).integers(0, 25, 120)
+    given = {"cluster": np.tile(np.arange(120) // 4, 3), "request": np.tile(texts, 3)} if crossed else {}
+    made, rng, metric = repeated(3, **given), np.random.default_rng(4), MacroF1()
+    factors, counts, naive = made.factors(), metric.counts(made), []
+    assert factors.prefix == ("twoway_" if crossed else "cluster_")
+    for _ in range(1500):
+        weight = np.ones(360)
+        for code in factors.codes:
+            size = int(code.max()) + 1
+            weight *= np.bincount(rng.integers(0, size, size), minlength=size)[code]
+        each = [(weight * (made.repeat == k)) @ counts.rows[counts.index] for k in range(3)]
+        naive.append(np.mean(metric.value(np.array(each))))
+    found = estimate(metric, made, seed=0, resamples=8000)
+    assert ends(found) == pytest.approx(tuple(np.quantile(naive, [0.025, 0.975])), abs=0.012)
+
+
+def test_repeats_draw_the_same_whatever_the_order_of_answers() -> None:
+    made = repeated(5)
+    shuffled = made.take(np.random.default_rng(0).permutation(360))
+    first, again = (estimate(BalancedAccuracy(), c, seed=1) for c in (made, shuffled))
+    assert (first.value, ends(first)) == (pytest.approx(again.value, abs=1e-15), pytest.approx(ends(again), abs=1e-15))
+
+
+def test_a_repeat_without_answers_is_left_out() -> None:
+    made = repeated(6)
+    made.status[made.repeat == 1] = ERROR
+    rest = made.take(made.repeat != 1)
+    assert np.isnan(by_repeat(MacroF1(), made)).tolist() == [False, True, False]
+    found, expected = estimate(MacroF1(), made, seed=0), estimate(MacroF1(), rest, seed=0)
+    assert (found.value, ends(found), found.signature) == (expected.value, ends(expected), expected.signature)
+    assert "|mean_of_repeats=2|" in found.signature
+    low, high = bounds(MacroF1(), made)
+    assert low < high == pytest.approx((2 * expected.value + 1) / 3)
+    made.status[:] = ERROR
+    assert math.isnan(overall(MacroF1(), made))
+    assert estimate(MacroF1(), made, seed=0).note == "undefined: no answers"
+
+
+def test_repeats_without_a_label_space_are_undefined() -> None:
+    made = estimate(MacroF1(), columns(np.ones(30), sample=np.arange(30) // 2, repeat=np.arange(30) % 2), seed=0)
+    assert made.note == "undefined: macro_f1 needs one label space that all samples share"
+
+
 # --- bounds ------------------------------------------------------------------------------------------------------------
 
 
@@ -229,3 +333,30 @@ def test_macro_f1_coverage_at_length() -> None:
         made = estimate(metric, labelled(drawn.tolist(), guess.tolist(), range(2)), seed=0)
         hits += made.low <= expected <= made.high
     assert hits / 4000 >= 0.925
+
+
+def expected_of_a_repeat(n: int) -> float:
+    """What macro-F1 comes to in a repeat of n samples on average: its confusion matrix is multinomial."""
+    right = 2 / 3  # mean of Beta(2, 1); else a guess among three
+    table = np.array([[0.5], [0.3], [0.2]]) * (right * np.eye(3) + (1 - right) / 3)
+    drawn = np.random.default_rng(0).multinomial(n, table.ravel(), 20_000).reshape(-1, 3, 3)
+    f1 = 2 * np.diagonal(drawn, axis1=1, axis2=2) / (drawn.sum(axis=1) + drawn.sum(axis=2))
+    return float(f1.mean())
+
+
+def repeats_cover(times: int, seed: int, resamples: int) -> float:
+    """How often the interval of 100 samples in three repeats holds what a repeat comes to on average."""
+    rng, hits, truth = np.random.default_rng(seed), 0, expected_of_a_repeat(100)
+    for _ in range(times):
+        made = estimate(MacroF1(), repeated(int(rng.integers(1 << 30)), n=100), seed=0, resamples=resamples)
+        hits += made.low <= truth <= made.high
+    return hits / times
+
+
+def test_macro_f1_of_repeats_is_covered() -> None:
+    assert 0.9 <= repeats_cover(200, seed=0, resamples=400) <= 0.98
+
+
+@pytest.mark.long
+def test_macro_f1_of_repeats_is_covered_at_length() -> None:
+    assert 0.935 <= repeats_cover(4000, seed=1, resamples=1000) <= 0.96

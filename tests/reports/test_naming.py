@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eyetest.evaluation.summary import Row
+from eyetest.evaluation.results import Row
 from eyetest.reports.naming import Naming, folded, of_cells
 from eyetest.types import Estimate
 

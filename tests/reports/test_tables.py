@@ -10,7 +10,7 @@ import pytest
 from eyetest.errors import StoreError
 from eyetest.reports import export
 from eyetest.reports.latex import as_latex, escaped
-from eyetest.reports.sheets import Sheet, Span
+from eyetest.reports.sheet import Sheet, Span
 from eyetest.reports.tables_csv import as_csv
 from reports.making import answer, usual, write_run
 
@@ -27,6 +27,7 @@ def sheets(folder: Path) -> dict[str, Sheet]:
 
 def test_every_table_of_a_run_is_there(tmp_path: Path) -> None:
     expected = {"cells", "scores", "failures", "differences", "gap_rates", "knowledge", "classes", "confusion"}
+    expected |= {"dependence", "ranks", "models"}
     assert set(sheets(tmp_path)) == expected
 
 

@@ -89,7 +89,7 @@ def test_a_long_name_is_folded_and_the_numbers_keep_their_line(tmp_path: Path) -
     table = text.split("\ntoys: accuracy")[1].split("\n\n")[0].splitlines()[2:]
     assert table[0].startswith("openai:an-organisation/a-model-with-a-  image ")
     assert table[1].rstrip() == "long-name-2026-01-02@revision"
-    assert max(map(len, text.split("In words")[1].split("\n\n", 1)[1].splitlines())) <= PLAIN_WIDTH
+    assert max(map(len, text.split("In words")[1].split("\n\n", 1)[1].split("\nNotes")[0].splitlines())) <= PLAIN_WIDTH
 
 
 def test_bounds_for_failed_answers_are_the_headlines_and_say_the_policy(tmp_path: Path) -> None:

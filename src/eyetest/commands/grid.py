@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 
 from cyclopts import Parameter, Token
 
+from eyetest.conditions import whole_conditions
 from eyetest.config import RunConfig, read_run_file, run_config
 from eyetest.errors import UsageError
 
@@ -90,7 +91,7 @@ def _given(options: GridOptions, values: Mapping[str, Any]) -> dict[str, Any]:
     """The values that flags set."""
     given: dict[str, Any] = {
         "models": [_model(text) for text in options.model],
-        "conditions": commas("--condition", options.condition),
+        "conditions": whole_conditions(commas("--condition", options.condition)),
         "prompts": commas("--prompt", options.prompt),
         "repeats": options.repeats,
         "seed": options.seed,

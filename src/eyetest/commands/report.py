@@ -45,7 +45,7 @@ def report(
     found = export.gather(run_directory, slices, samples=html is not None)
     options = export.Options(embed_pictures, redact)
     written = [] if html is None else [export.write_page(html, found, options)]
-    written += [] if csv is None else export.write_csv(csv, found.sheets)
+    written += [] if csv is None else export.write_csv(csv, found.to_keep)
     written += [] if latex is None else export.write_latex(latex, found.sheets)
     for line in (*export.in_words(found.facts), *(f"Written: {path}" for path in written)):
         say(console, line)

@@ -10,6 +10,7 @@ from eyetest.conditions.compose import (
     contradiction,
     needs_pool,
     parse,
+    whole_conditions,
 )
 from eyetest.conditions.pool import Pool, rank
 
@@ -25,4 +26,5 @@ __all__ = [
     "needs_pool",
     "parse",
     "rank",
+    "whole_conditions",
 ]

@@ -21,7 +21,10 @@ class ConditionCard:
     build: Callable[[str, Pool], Condition]
     """Makes the condition from its parameter text (after `@`) and the split; called once per task."""
     changes: frozenset[str] = frozenset()
-    """What it decides: `picture`, `question`, `options`, `order`. Two conditions cannot decide the same thing."""
+    """What it decides: `picture`, `question`, `options`, `order`, `words` (of the picture), `length` (of the text).
+
+    Two conditions cannot decide the same thing.
+    """
     needs: frozenset[str] = frozenset()
     """What must still be there after all the others: `picture`, `question`, `options`."""
     removes: frozenset[str] = frozenset()
@@ -101,6 +104,17 @@ def canonical(text: str, where: str = "") -> str:
     return "+".join(step.text for step in parse(text, where))
 
 
+def whole_conditions(parts: Iterable[str]) -> list[str]:
+    """Parts of a comma-separated list as conditions: `truncated@64`, `tokenizer=FILE` is one with an option."""
+    found: list[str] = []
+    for part in parts:
+        if found and part.partition("=")[0].strip().isidentifier() and "=" in part:
+            found[-1] += f",{part}"
+        else:
+            found.append(part)
+    return found
+
+
 def contradiction(first: Step, second: Step) -> str:
     """Why two steps cannot stand together, or an empty string. Symmetric in its verdict."""
     both = first.card.changes & second.card.changes
@@ -126,11 +140,12 @@ def about_pictures(text: str) -> bool:
 def build(text: str, pool: Pool) -> Composed:
     """The condition `text`, ready for one task.
 
-    Steps are applied left to right, but those that take the options away come last: they judge the question as it will
-    be asked, so that `open_ended+knowledge` is `knowledge+open_ended`.
+    Steps are applied left to right, but those that cut the text come after those that add to it (`truncated@16+text_only`
+    is `text_only+truncated@16`), and those that take the options away come last: they judge the question as it will be
+    asked, so that `open_ended+knowledge` is `knowledge+open_ended`.
     """
     steps = parse(text)
-    ordered = sorted(steps, key=lambda step: "options" in step.card.removes)
+    ordered = sorted(steps, key=lambda step: ("options" in step.card.removes, "length" in step.card.changes))
     return Composed(
         "+".join(step.text for step in steps), tuple((step.text, step.card.build(step.parameter, pool)) for step in ordered)
     )

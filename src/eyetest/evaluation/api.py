@@ -9,12 +9,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, get_args
 
+from eyetest import conditions as conditions_module
 from eyetest.config import AnswerForm, run_config
 from eyetest.errors import UsageError
 from eyetest.evaluation.evaluate import evaluate_plan, prepare
 from eyetest.evaluation.plan import Dataset
+from eyetest.evaluation.results import Results
 from eyetest.evaluation.run import Progress
-from eyetest.evaluation.summary import Results
 from eyetest.models import build, checked
 from eyetest.models.function import CallableModel
 from eyetest.tasks import Task
@@ -51,6 +52,10 @@ def evaluate(
     seed: int = 0,
     limit: int | float | None = None,
     by: str | Sequence[str] = (),
+    positive: str | None = None,
+    label_logprobs: bool = False,
+    backbones: Mapping[str, str] | None = None,
+    exploration: bool = False,
     strict: bool = False,
     out: str | os.PathLike[str] | None = None,
     cache: str | os.PathLike[str] | None = None,
@@ -63,20 +68,25 @@ def evaluate(
     models: one or several of: a spec ("chance", "hf:PATH", "openai:NAME"), a Model, a function of the messages. A mapping
     names them; a function's answers are never cached.
     conditions: as on the command line, e.g. ("image", "no_image+shuffled") or "image,no_image+shuffled".
+    positive: of two labels, the one whose misses and false alarms matter. label_logprobs: ask for the probability of each
+    option. backbones: model -> the text model that it is built on, also among `models`. exploration: adjust many tests by
+    Benjamini-Hochberg instead of Holm.
     out: run directory to keep, and to go on with; a temporary one when left out. cache: file for answers shared between
     runs; none when left out.
 
     Returns Results: `.table()` gives one dict an estimate, `.headline(task, model, condition)` one estimate.
     Raises EyetestError for whatever is wrong before any model is called.
     """
-    values = {
-        "models": [{"model": "callable"}],
-        "conditions": _words("conditions", conditions),
+    values: dict[str, Any] = {
+        "conditions": conditions_module.whole_conditions(_words("conditions", conditions)),
         "repeats": repeats,
         "generation": {"temperature": temperature, "max_tokens": max_tokens},
         "seed": seed,
         "limit": limit,
         "by": _words("by", by),
+        "label_logprobs": label_logprobs,
+        "backbones": {} if backbones is None else backbones,
+        "exploration": exploration,
         "strict": strict,
         "use_cache": cache is not None,
         "cache": None if cache is None else _path("cache", cache),
@@ -84,11 +94,11 @@ def evaluate(
     }
     if not callable(watch):
         raise _wrong("watch", watch, "a function of a Progress")
-    config = run_config(values, "evaluate()")
     built = _models(models, seed)
-    config = config.model_copy(update={"models": tuple(config.models[0].model_copy(update={"model": one.name}) for one in built)})
+    values["models"] = [{"model": one.name} for one in built]
+    config = run_config(values, "evaluate()")
     task = _task(data, images, columns, answer_is, match)
-    plan = prepare(config, (Dataset(task, split=task.splits[0]),))
+    plan = prepare(config, (Dataset(task, split=task.splits[0], asked_positive=positive),))
 
     def ask(directory: str) -> Results:
         outcome = evaluate_plan(config.model_copy(update={"out": directory}), plan, built, watch=watch)

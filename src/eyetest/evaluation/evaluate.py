@@ -19,9 +19,10 @@ from eyetest.config import RunConfig
 from eyetest.errors import UsageError, nearest
 from eyetest.evaluation import setup
 from eyetest.evaluation.plan import Dataset, Plan, Selection, Survey, survey
+from eyetest.evaluation.results import Results
 from eyetest.evaluation.run import Progress, Watch, run
 from eyetest.evaluation.rundir import RunDirectory
-from eyetest.evaluation.summary import Results, counted, summarise
+from eyetest.evaluation.summary import Analysis, counted, summarise
 from eyetest.evaluation.table import Order, Table, check_fields, fields
 from eyetest.store import Cache, to_json
 from eyetest.types import Generation, Model, Prediction
@@ -196,8 +197,9 @@ def evaluate_plan(config: RunConfig, plan: Plan, models: Sequence[Model], *, wat
             for model in models:
                 run(plan, model, journal, cache=cache, sink=sink, watch=watch, progress=progress)
                 model.close()  # frees what it holds before the next one loads
+        analysis = Analysis(config.seed, config.backbones, config.exploration)
         tasks = {one.task.name: one.dataset.scored for one in plan.surveys}
-        results = summarise(table, tasks, seed=config.seed, counts=counted(progress))
+        results = summarise(table, tasks, analysis, counts=counted(progress))
         directory.finish(results.as_dict())
         return Outcome(directory.path, table, results, progress)
 

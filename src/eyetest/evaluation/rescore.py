@@ -9,9 +9,10 @@ from typing import Any, Literal
 
 from eyetest.errors import StoreError
 from eyetest.evaluation import setup
+from eyetest.evaluation.results import Results
 from eyetest.evaluation.run import read
 from eyetest.evaluation.rundir import RunDirectory, finished, read_counts, read_manifest
-from eyetest.evaluation.summary import Results, summarise
+from eyetest.evaluation.summary import Analysis, summarise
 from eyetest.evaluation.table import Order, Table, check_fields
 from eyetest.store import read_predictions
 from eyetest.tasks import Task
@@ -61,7 +62,10 @@ class _Stored:
         return Table(labels, tuple(self.manifest.get("by", ())) if by is None else by, order)
 
     def summarised(self, table: Table, tasks: Mapping[str, Task]) -> Results:
-        return summarise(table, tasks, seed=self.spec.get("seed", 0), counts=read_counts(self.directory))
+        analysis = Analysis(
+            self.spec.get("seed", 0), self.manifest.get("backbones", {}), bool(self.manifest.get("exploration", False))
+        )
+        return summarise(table, tasks, analysis, counts=read_counts(self.directory))
 
     def lettered(self, prediction: Prediction, tasks: Mapping[str, Task]) -> bool:
         """Whether the prompt of this answer showed option letters: the user's own prompt goes before the task's."""

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from eyetest.errors import BadImageError, ModelError
 from eyetest.evaluation.plan import Plan, Survey, Work
 from eyetest.models import Prepares
-from eyetest.scorers import ChoiceScorer
+from eyetest.scorers import ChoiceScorer, TranscriptionScorer
 from eyetest.store import Cache, Journal, answer_key, checked_response, content_key
 from eyetest.tasks import Task
 from eyetest.types import Model, Origin, Prediction, Request, Response, Sample, Score
@@ -58,8 +58,16 @@ Watch = Callable[[Progress], None]
 def read(task: Task, sample: Sample, response: Response, *, lettered: bool = True) -> Score:
     """The score of one response: the scorer's reading, or what the call's own status says.
 
-    lettered: whether the prompt showed option letters; where it did not, a letter in the answer names no option.
+    lettered: whether the prompt showed option letters; where it did not, a letter in the answer names no option. What was not
+    transcribed has the counts of an empty transcription: an error rate must know how much there was to read.
     """
+    made, scorer = _read(task, sample, response, lettered), task.scorers[sample.kind]
+    if made.counts or not isinstance(scorer, TranscriptionScorer):
+        return made
+    return replace(made, counts=scorer.empty(sample))
+
+
+def _read(task: Task, sample: Sample, response: Response, lettered: bool) -> Score:
     status = response.status
     if status in FAILED:
         return Score("unscored", rule=status)
@@ -68,8 +76,8 @@ def read(task: Task, sample: Sample, response: Response, *, lettered: bool = Tru
     if status == "refused":
         return Score("refused", rule="refused_by_endpoint")
     scorer = task.scorers[sample.kind]
-    if not lettered and isinstance(scorer, ChoiceScorer):
-        scorer = replace(scorer, letters=False)
+    if isinstance(scorer, ChoiceScorer) and scorer.letters != lettered:
+        scorer = replace(scorer, letters=lettered)
     return scorer(sample, response.text)
 
 

@@ -3,148 +3,75 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from eyetest.evaluation.run import Progress
-from eyetest.evaluation.table import Cell, Table
-from eyetest.metrics import Columns, Metric, bounds, confusion, estimate, gap_rate, paired_difference, per_class
-from eyetest.stats import holm_tested
-from eyetest.tasks import Task
-from eyetest.types import Estimate
-from eyetest.version import __version__
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
-WITHOUT_PICTURE = ("no_image", "told_blind", "blank")
-"""Conditions whose score, beside `image`, gives a gap rate."""
+from eyetest.evaluation.dependence import dependence
+from eyetest.evaluation.fairness import fairness
+from eyetest.evaluation.families import families
+from eyetest.evaluation.groups import WITHOUT_PICTURE, by_group
+from eyetest.evaluation.probabilities import probabilities
+from eyetest.evaluation.repeatability import repeats, wordings
+from eyetest.evaluation.results import ClassTable, PairRow, Results, Row
+from eyetest.evaluation.run import Progress
+from eyetest.evaluation.standings import standings
+from eyetest.evaluation.strata import strata
+from eyetest.evaluation.table import Cell, Table
+from eyetest.metrics import Columns, Metric, bounds, confusion, definable, estimate, gap_rate, paired_difference, per_class
+from eyetest.stats import benjamini_hochberg, holm_tested
+from eyetest.tasks import Task
+
+Adjust = Callable[[ArrayLike], NDArray[np.float64]]
+"""p-values of a family -> adjusted ones."""
 
 MAX_CONFUSION = 100
 """A confusion matrix of more labels is left out: nobody reads it, and it grows with the square."""
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """One estimate and what it is about."""
+class Analysis:
+    """What a run says of how its numbers are to be summed up."""
 
-    task: str
-    model: str
-    prompt: str
-    condition: str
-    kind: str
-    estimate: Estimate
-    by: str = ""
-    """Field of the slice; empty for all samples."""
-    slice: str = ""
-    """Value of the slice."""
-    chance: float = math.nan
-    """What a uniform guesser attains; nan where there is no closed form."""
-    best: float = math.nan
-    """What an oracle attains."""
-    policy: str = "as_wrong"
-    """What an answer that cannot be read counts as."""
-    if_failed_wrong: float = math.nan
-    """The value if every failed answer were wrong; nan without failures."""
-    if_failed_right: float = math.nan
-    """The value if every failed answer were right."""
-
-
-@dataclass(frozen=True, slots=True)
-class PairRow:
-    """Two conditions of one model compared on the same samples."""
-
-    task: str
-    model: str
-    prompt: str
-    first: str
-    second: str
-    estimate: Estimate
-    p: float = math.nan
-    """Two-sided; nan where there is no test."""
-    p_holm: float = math.nan
-    """Holm-adjusted over all differences of one model on one task."""
-    test: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class ClassTable:
-    """Per-class rows and the confusion matrix of one cell."""
-
-    task: str
-    model: str
-    prompt: str
-    condition: str
-    labels: tuple[str, ...]
-    rows: tuple[Mapping[str, Any], ...]
-    confusion: tuple[tuple[int, ...], ...]
-    """[target][answer]; the last column is none of the labels. Empty over MAX_CONFUSION labels."""
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class Results:
-    """Everything a run found."""
-
-    rows: tuple[Row, ...]
-    pairs: tuple[PairRow, ...] = ()
-    classes: tuple[ClassTable, ...] = ()
-    counts: Mapping[str, Any] = field(default_factory=dict)
     seed: int = 0
-    """Of the bootstraps, and of whatever else a report draws."""
-
-    def table(self) -> list[dict[str, Any]]:
-        """Flat rows for a data frame or CSV: one dict an estimate, slices included."""
-        return [_flat(row) for row in self.rows]
-
-    def headline(self, task: str, model: str, condition: str, prompt: str = "default") -> Estimate:
-        """The first metric of a cell over all samples. Raises KeyError when there is no such cell."""
-        for row in self.rows:
-            if (row.task, row.model, row.condition, row.prompt, row.by) == (task, model, condition, prompt, ""):
-                return row.estimate
-        cells = dict.fromkeys((row.task, row.model, row.condition, row.prompt) for row in self.rows)
-        raise KeyError(f"no cell {(task, model, condition, prompt)}; there are {', '.join(map(str, cells)) or 'none'}")
-
-    def __repr__(self) -> str:
-        """The headline of every cell, one a line."""
-        lines, seen = [], set[tuple[str, ...]]()
-        for row in self.rows:
-            cell, made = (row.task, row.model, row.prompt, row.condition, row.kind), row.estimate
-            if row.by or cell in seen:
-                continue
-            seen.add(cell)
-            value = f"{made.metric} {made.value:.3f} [{made.low:.3f}, {made.high:.3f}] n={made.n}"
-            lines.append(f"{row.task} | {row.model} | {row.condition} | {value}" + (f" | {made.note}" if made.note else ""))
-        return "\n".join(["Results, 95 % intervals:", *lines])
-
-    def as_dict(self) -> dict[str, Any]:
-        """For `results.json`; nan becomes null."""
-        return {
-            "eyetest": __version__,
-            "counts": dict(self.counts),
-            "estimates": self.table(),
-            "pairs": [_flat(row) for row in self.pairs],
-            "classes": [asdict(table) for table in self.classes],
-        }
+    """Of every bootstrap and permutation."""
+    backbones: Mapping[str, str] = field(default_factory=dict)
+    """Model -> the text model that it is built on."""
+    exploration: bool = False
+    """Adjust p-values by Benjamini-Hochberg instead of Holm."""
 
 
-def _flat(row: Row | PairRow) -> dict[str, Any]:
-    values: dict[str, Any] = asdict(row)
-    inner: dict[str, Any] = values.pop("estimate")
-    return values | inner
-
-
-def summarise(table: Table, tasks: Mapping[str, Task], *, seed: int, counts: Mapping[str, Any]) -> Results:
+def summarise(table: Table, tasks: Mapping[str, Task], analysis: Analysis, *, counts: Mapping[str, Any]) -> Results:
     """All estimates of a finished table, in the order of the grid. counts: what the run counted, see `counted`."""
-    cells = table.cells
-    columns = {cell: table.columns(cell) for cell in cells}
+    seed = analysis.seed
+    columns = {cell: table.columns(cell) for cell in table.cells}
     rows: list[Row] = []
-    for cell in cells:
+    for cell, column in columns.items():
         metrics = tasks[cell.task].metrics[cell.kind]
-        rows += _cell_rows(cell, columns[cell], metrics, seed)
+        rows += _cell_rows(cell, column, metrics, seed)
         for by, value, part in table.slices(cell):
-            rows += [_row(cell, metric, part, seed, by, value) for metric in metrics if _defined(metric, part)]
+            rows += [_row(cell, metric, part, seed, by, value) for metric in metrics if definable(metric, part)]
+    groups = by_group(columns)
+    places, model_pairs = standings(groups, tasks, seed=seed, exploration=analysis.exploration)
     return Results(
         rows=tuple(rows),
-        pairs=tuple(_all_pairs(columns, seed)),
+        pairs=tuple(_all_pairs(columns, seed, benjamini_hochberg if analysis.exploration else holm_tested)),
         classes=tuple(_classes(columns)),
+        findings=(
+            *dependence(groups, seed=seed, backbones=analysis.backbones),
+            *probabilities(columns, tasks, seed=seed),
+            *repeats(columns, tasks),
+            *wordings(rows),
+            *families(rows, tasks),
+            *strata(table, columns, seed=seed),
+            *fairness(table, columns, tasks, seed=seed),
+        ),
+        standings=places,
+        model_pairs=model_pairs,
+        adjustment="benjamini_hochberg" if analysis.exploration else "holm",
         counts=counts,
         seed=seed,
     )
@@ -152,13 +79,8 @@ def summarise(table: Table, tasks: Mapping[str, Task], *, seed: int, counts: Map
 
 def _cell_rows(cell: Cell, columns: Columns, metrics: Sequence[Metric], seed: int) -> Iterator[Row]:
     for metric in metrics:
-        if _defined(metric, columns):
+        if definable(metric, columns):
             yield _row(cell, metric, columns, seed)
-
-
-def _defined(metric: Metric, columns: Columns) -> bool:
-    """Class-wise metrics need a label space; without one there is nothing to print, not even a nan."""
-    return metric.additive or bool(columns.labels)
 
 
 def _row(cell: Cell, metric: Metric, columns: Columns, seed: int, by: str = "", value: str = "") -> Row:
@@ -181,7 +103,7 @@ def _row(cell: Cell, metric: Metric, columns: Columns, seed: int, by: str = "", 
     )
 
 
-def _all_pairs(columns: Mapping[Cell, Columns], seed: int) -> Iterator[PairRow]:
+def _all_pairs(columns: Mapping[Cell, Columns], seed: int, adjust: Adjust) -> Iterator[PairRow]:
     """Every condition against `image`: the paired difference, and the gap rate where the picture is away."""
     groups: dict[tuple[str, str, str], dict[str, list[Columns]]] = {}
     for cell, column in columns.items():
@@ -195,7 +117,7 @@ def _all_pairs(columns: Mapping[Cell, Columns], seed: int) -> Iterator[PairRow]:
             for condition, others in by_condition.items()
             if condition != "image"
         ]
-        adjusted = holm_tested([row.p for row in made])
+        adjusted = adjust([row.p for row in made])
         yield from (replace(row, p_holm=float(p)) for row, p in zip(made, adjusted, strict=True))
         for condition, others in by_condition.items():
             if condition in WITHOUT_PICTURE:
@@ -217,7 +139,7 @@ def _joined(parts: list[Columns]) -> Columns:
 
 def _classes(columns: Mapping[Cell, Columns]) -> Iterator[ClassTable]:
     for cell, column in columns.items():
-        if column.labels:
+        if column.labels and cell.kind == "choice":
             small = len(column.labels) <= MAX_CONFUSION
             matrix = tuple(tuple(int(count) for count in row) for row in confusion(column)) if small else ()
             rows = tuple(asdict(row) for row in per_class(column))

@@ -307,6 +307,11 @@ class Table:
         """Sample ids of a task."""
         return [sample_id for name, sample_id in self._samples if name == task]
 
+    def numbered(self, task: str) -> dict[int, str]:
+        """Number of a sample in `columns` -> its id."""
+        ranks = self._ranks()
+        return {int(ranks[arrival]): sample_id for (name, sample_id), arrival in self._samples.items() if name == task}
+
     def renumbered(self, columns: Columns, task: str, numbers: Mapping[str, int]) -> Columns:
         """The columns of one task with samples numbered by `numbers` (id -> number), so that two tables can be paired."""
         table = np.full(len(self._samples), -1, np.int32)

@@ -12,7 +12,7 @@ from eyetest.metrics.classification import (
     confusion,
     per_class,
 )
-from eyetest.metrics.columns import PARTNERS, STATUSES, Columns, Counts, Metric, Pairs, Partner, Policy, Status, pair
+from eyetest.metrics.columns import PARTNERS, STATUSES, Columns, Counts, Metric, Pairs, Partner, Policy, Status, definable, pair
 from eyetest.metrics.dependence import Difference, KnowledgeTable, gap_rate, knowledge_table, paired_difference
 from eyetest.metrics.estimate import bounds, estimate
 
@@ -38,6 +38,7 @@ __all__ = [
     "SuccessRate",
     "bounds",
     "confusion",
+    "definable",
     "estimate",
     "gap_rate",
     "knowledge_table",

@@ -218,6 +218,14 @@ class Metric(Protocol):
         ...
 
 
+def definable(metric: Metric, columns: Columns) -> bool:
+    """Whether these answers hold what `metric` is made of: credit, a shared label space, or the scorer's counts.
+
+    Class-wise metrics need a label space; without one there is nothing to print, not even a nan.
+    """
+    return metric.additive or bool(columns.labels) or columns.counts.shape[1] > 0
+
+
 def point(metric: Metric, columns: Columns) -> float:
     """The metric's value without an interval."""
     return float(metric.value(metric.counts(columns).total()))

@@ -35,6 +35,19 @@ SMALL = 5
 """Below this count in a cell the delta method is not trusted (metrics of the second paper: cell bootstrap instead)."""
 
 
+FEW = 20
+"""Below this expected denominator the coverage of a ratio's interval is not assured; what was measured is in docs/coverage.md."""
+
+
+def few(denominator: float) -> str:
+    """The warning on a ratio whose denominator is small; empty if it is not."""
+    return (
+        f"only {denominator:.3g} in the denominator: its interval may miss more often than one time in 20"
+        if denominator < FEW
+        else ""
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Difference:
     """A paired difference and the test that it is zero."""
@@ -69,6 +82,7 @@ def gap_rate(
     value = gap_rate_of(x0, x1)
     note = _undefined_ratio(pairs, x1, x0) or withheld(pairs.n_distinct, pairs.factors.count)
     interval, method = (WITHHELD, "none") if note else _gap_interval(pairs, level, seed, resamples)
+    note = note or few(float(pairs.first.sum()))
     return _estimate("gap_rate", value, interval, method, note, pairs, (with_, without), policy, seed)
 
 
@@ -180,6 +194,7 @@ def knowledge_table(
         note = withheld(part.n_distinct, part.factors.count) if len(part) else f"undefined: {none}"
         weighed = _weighed(event[given > 0], given[given > 0], value)
         interval, method = (WITHHELD, "none") if note else mean_interval(weighed, part.factors, level)
+        note = note or few(float(given.sum()))
         made[name] = _estimate(name, value, interval, method, note, part, (with_picture, knowledge), policy, seed)
     return KnowledgeTable(cells, **made)
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eyetest.metrics.columns import Columns, Counts, Metric, Policy, code, point
+from eyetest.metrics.transcription import COUNTS, as_empty, as_perfect
 from eyetest.stats import (
     WITHHELD,
     Factors,
@@ -33,7 +34,8 @@ def estimate(metric: Metric, columns: Columns, *, level: float = 0.95, seed: int
     * independent answers, credit 0 or 1: Wilson;
     * a mean of other credit, or of answers that go together: Student's t on the cluster-robust standard error, for a
       proportion through Wilson on the effective sample size;
-    * everything else: percentiles of `resamples` bootstrap samples of the counts, by group where answers go together;
+    * everything else: percentiles of `resamples` bootstrap samples of the counts, by group where answers go together. Of
+      several repeats the value is the mean of each repeat's (`overall`), and a group is drawn with all its repeats;
     * fewer than MINIMUM distinct requests or independent groups: withheld, and the note says so.
 
     Answers go together if they share a cluster or a sample (`cluster_...`), or a request. Where these cross, as with
@@ -41,15 +43,14 @@ def estimate(metric: Metric, columns: Columns, *, level: float = 0.95, seed: int
     bootstrap is the pigeonhole's (`twoway_...`; `stats.factor_se`, `stats.pigeonhole_counts`).
     """
     kept = columns.within(metric.policy)
-    counts = metric.counts(columns)
-    value = float(metric.value(counts.total()))
+    value = overall(metric, columns)
     distinct = len(np.unique(kept.request))
     interval, method, note = WITHHELD, "none", _undefined(metric, columns, kept, value)
     if not note:
         factors = kept.factors()
         note = withheld(distinct, factors.count)
         if not note:
-            interval, method = _interval(metric, counts, kept, factors, level, seed, resamples)
+            interval, method = _interval(metric, metric.counts(columns), kept, factors, level, seed, resamples)
             note = "interval without width: every resample agrees" if interval[0] == interval[1] else ""
     return Estimate(
         metric=metric.name,
@@ -61,9 +62,40 @@ def estimate(metric: Metric, columns: Columns, *, level: float = 0.95, seed: int
         n_unparsed=columns.number_of("unparsed"),
         n_refused=columns.number_of("refused", "blocked"),
         n_failed=columns.number_of("error", "bad_image"),
-        signature=signature(metric.name, metric.policy, method, seed),
+        signature=signature(_formula(metric, columns), metric.policy, method, seed),
         note=joined(note, unscored(columns)),
     )
+
+
+def overall(metric: Metric, columns: Columns) -> float:
+    """The metric's value without an interval; of a metric that is no mean, the mean over repeats of each repeat's value.
+
+    Macro-F1 of three pooled repeats is none of theirs, nor their mean. A repeat in which it is undefined is left out.
+    """
+    if metric.additive:
+        return point(metric, columns)
+    return float(_mean_defined(by_repeat(metric, columns)))
+
+
+def by_repeat(metric: Metric, columns: Columns) -> NDArray[np.float64]:
+    """The metric's value in each of R repeats, by number of the repeat: (R,); nan where undefined."""
+    repeats = np.unique(columns.repeat)
+    if len(repeats) < 2:
+        return np.array([point(metric, columns)])
+    return np.array([point(metric, columns.take(columns.repeat == repeat)) for repeat in repeats])
+
+
+def _mean_defined(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Mean over the last axis, nan left out: (..., R) -> (...); nan where none is defined."""
+    defined = ~np.isnan(values)
+    with np.errstate(invalid="ignore"):
+        return np.asarray(np.where(defined, values, 0.0).sum(axis=-1) / defined.sum(axis=-1), np.float64)
+
+
+def _formula(metric: Metric, columns: Columns) -> str:
+    """How the signature calls the metric: with the number of repeats where it is a mean over them."""
+    repeats = 1 if metric.additive else len(np.unique(columns.within(metric.policy).repeat))
+    return f"{metric.name}|mean_of_repeats={repeats}" if repeats > 1 else metric.name
 
 
 def bounds(metric: Metric, columns: Columns) -> Interval:
@@ -72,18 +104,30 @@ def bounds(metric: Metric, columns: Columns) -> Interval:
     # Without an answer read, a wrong answer harms no other class; but only a scored one is in `parsed_only`.
     wrong_status = code("scored") if metric.policy == "parsed_only" else code("unparsed")
     wrong = replace(
-        columns,
+        _filled(columns, outside, right=False),
         status=np.where(outside, wrong_status, columns.status).astype(np.uint8),
         value=np.where(outside, 0.0, columns.value),
         answer=np.where(outside, -1, columns.answer).astype(np.int32),
     )
     right = replace(
-        columns,
+        _filled(columns, outside, right=True),
         status=np.where(outside, code("scored"), columns.status).astype(np.uint8),
         value=np.where(outside, 1.0, columns.value),
         answer=np.where(outside, columns.target, columns.answer).astype(np.int32),
     )
-    return point(metric, wrong), point(metric, right)
+    return overall(metric, wrong), overall(metric, right)
+
+
+def _filled(columns: Columns, outside: NDArray[np.bool_], *, right: bool) -> Columns:
+    """Columns whose rows `outside` (n,) have the label sets and counts of a wholly right, or of an empty, answer."""
+    made, rows = columns, outside[:, None]
+    if columns.target_set.shape[1]:
+        given = columns.target_set if right else np.zeros_like(columns.target_set)
+        made = replace(made, answer_set=np.where(rows, given, columns.answer_set))
+    if columns.counts.shape[1] == len(COUNTS):
+        read = as_perfect(columns.counts) if right else as_empty(columns.counts)
+        made = replace(made, counts=np.where(rows, read, columns.counts))
+    return made
 
 
 def _interval(
@@ -92,8 +136,23 @@ def _interval(
     """The interval and how the signature calls it."""
     if metric.additive:
         return mean_interval(counts.rows[counts.index, 0], factors, level)
-    totals = _resampled(counts, kept, factors, seed, resamples)
-    return percentile(metric.value(totals), level), f"{factors.prefix}bootstrap{100 * level:g}x{resamples}"
+    blocks, size = _blocks(counts, kept)
+    totals = _resampled(blocks, kept, factors, seed, resamples)
+    draws = _mean_defined(metric.value(totals.reshape(resamples, -1, size)))
+    return percentile(draws, level), f"{factors.prefix}bootstrap{100 * level:g}x{resamples}"
+
+
+def _blocks(counts: Counts, kept: Columns) -> tuple[Counts, int]:
+    """Counts of k numbers spread over R blocks, one a repeat, so that their total (R k,) keeps repeats apart; and k."""
+    m, size = counts.rows.shape
+    repeats, place = np.unique(kept.repeat, return_inverse=True)
+    if len(repeats) < 2:
+        return counts, size
+    cells, index = np.unique(place * m + counts.index, return_inverse=True)
+    block, row = np.divmod(cells, m)
+    rows = np.zeros((len(cells), len(repeats), size))
+    rows[np.arange(len(cells)), block] = counts.rows[row]
+    return Counts(rows.reshape(len(cells), -1), index.astype(np.int64)), size
 
 
 def mean_interval(credit: NDArray[np.float64], factors: Factors, level: float) -> tuple[Interval, str]:

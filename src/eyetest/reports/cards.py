@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 import orjson
 
+from eyetest.evaluation.groups import Group, blind_of
 from eyetest.evaluation.table import Table
 from eyetest.metrics import Columns
-from eyetest.reports.facts import Group, blind_of
 from eyetest.reports.untrusted import NAME_LENGTH, Said, clean, said
 from eyetest.store import decode_prediction
 from eyetest.types import Image, Message, Prediction

@@ -121,12 +121,12 @@ def swatch(number: int) -> Markup:
     return Markup(f'<svg class="swatch" width="14" height="14" aria-hidden="true">{inner}</svg>')  # noqa: S704 (numbers only)
 
 
-def axis(scale: Scale = SHARE, unit: str = " %") -> Markup:
-    """The numbers under a chart, in per cent or points. unit: after the last."""
+def axis(scale: Scale = SHARE, unit: str = " %", *, plain: bool = False) -> Markup:
+    """The numbers under a chart, in per cent or points, or as they are (`plain`). unit: after the last."""
     drawn = []
     for place, tick in enumerate(scale.ticks):
         sign = "+" if tick > 0 and scale.low < 0 else ""
-        text = f"{sign}{100 * tick:g}".replace("-", "−") + (unit if place == len(scale.ticks) - 1 else "")
+        text = f"{sign}{tick if plain else 100 * tick:g}".replace("-", "−") + (unit if place == len(scale.ticks) - 1 else "")
         drawn.append(f'<text x="{scale.x(tick):.2f}%" y="13" text-anchor="middle">{text}</text>')
     return _svg("axis", "18", drawn)
 

@@ -12,7 +12,7 @@ from eyetest.reports.html import Options
 from eyetest.reports.latex import as_latex
 from eyetest.reports.pictures import missing, policy
 from eyetest.reports.sentences import in_words
-from eyetest.reports.sheets import Sheet
+from eyetest.reports.sheet import Sheet
 from eyetest.reports.tables_csv import as_csv
 from eyetest.types import Image
 

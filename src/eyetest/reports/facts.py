@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from eyetest.evaluation.summary import WITHOUT_PICTURE, PairRow, Results
+from eyetest.evaluation.groups import Group, blind_of, by_group
+from eyetest.evaluation.results import PairRow, Results
 from eyetest.evaluation.table import Table
 from eyetest.metrics import Accuracy, Columns, KnowledgeTable, estimate, gap_rate, knowledge_table, pair, paired_difference
 from eyetest.reports.naming import Naming
@@ -64,27 +65,6 @@ class Facts:
         return sum(self.cells) if self.cells else 0
 
 
-Group = tuple[str, str, str, str]
-"""Task, model, prompt, kind."""
-
-
-def by_group(table: Table) -> dict[Group, dict[str, Columns]]:
-    """(task, model, prompt, kind) -> condition -> columns; by task, then by kind, then in the order of the grid.
-
-    A kind that stands beside `image` only because a condition made it (open_ended) is no group of its own: it has no sight to
-    speak of.
-    """
-    groups: dict[Group, dict[str, Columns]] = {}
-    for cell in table.cells:
-        group = groups.setdefault((cell.task, cell.model, cell.prompt, cell.kind), {})
-        group[cell.condition] = table.columns(cell)
-    pictured = {group[:3] for group, conditions in groups.items() if "image" in conditions}
-    places = {place: number for number, place in enumerate(dict.fromkeys((task, kind) for task, _, _, kind in groups))}
-    kept = [group for group in groups if "image" in groups[group] or group[:3] not in pictured]
-    ordered = sorted(kept, key=lambda group: places[group[0], group[3]])
-    return {group: groups[group] for group in ordered}
-
-
 def facts_of(groups: Mapping[Group, Mapping[str, Columns]], results: Results, *, seed: int) -> tuple[Facts, ...]:
     """The facts of every task x kind x model x prompt, in the order of `groups`."""
     several = Counter(group[:3] for group in groups)
@@ -96,7 +76,7 @@ def facts_of(groups: Mapping[Group, Mapping[str, Columns]], results: Results, *,
 
 def facts_of_table(table: Table, results: Results, *, seed: int) -> tuple[Facts, ...]:
     """The facts of a finished run, for sentences on the terminal. results: of the same table."""
-    return facts_of(by_group(table), results, seed=seed)
+    return facts_of(by_group({cell: table.columns(cell) for cell in table.cells}), results, seed=seed)
 
 
 def naming_of(facts: Iterable[Facts]) -> dict[str, Naming]:
@@ -108,11 +88,6 @@ def naming_of(facts: Iterable[Facts]) -> dict[str, Naming]:
         task: Naming(len({one.prompt for one in found}) > 1, len({one.kind for one in found}) > 1)
         for task, found in of_task.items()
     }
-
-
-def blind_of(conditions: Container[str]) -> str:
-    """The condition that stands for "without the picture"; empty where none was asked."""
-    return next((name for name in WITHOUT_PICTURE if name in conditions), "")
 
 
 Compared = Mapping[tuple[str, str], Estimate]

@@ -7,13 +7,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from eyetest.evaluation.groups import by_group
+from eyetest.evaluation.items import Item, items
 from eyetest.evaluation.rescore import summed_up
+from eyetest.evaluation.results import Results
 from eyetest.evaluation.rundir import finished, read_manifest
-from eyetest.evaluation.summary import Results
 from eyetest.evaluation.table import Table
 from eyetest.reports.cards import Asked, Card, choose, collect
-from eyetest.reports.facts import Facts, by_group, facts_of
-from eyetest.reports.sheets import Sheet, sheets_of
+from eyetest.reports.facts import Facts, facts_of
+from eyetest.reports.sheet import Sheet
+from eyetest.reports.sheets import items_sheet, sheets_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,8 +29,15 @@ class Gathered:
     facts: tuple[Facts, ...]
     sheets: tuple[Sheet, ...]
     cards: tuple[Card, ...]
+    items: tuple[Item, ...]
+    """Every question that was asked with its picture and as pure knowledge, by model."""
     examples: Mapping[str, tuple[Asked, ...]]
     """Task -> one example of what each condition x prompt x kind asked."""
+
+    @property
+    def to_keep(self) -> tuple[Sheet, ...]:
+        """Every table that is worth a file: those of the page, and every question asked as knowledge, too."""
+        return (*self.sheets, items_sheet(self.items)) if self.items else self.sheets
 
     @property
     def tasks(self) -> tuple[str, ...]:
@@ -55,7 +65,7 @@ def gather(
     manifest = read_manifest(directory)
     predictions = finished(directory)
     table, results = summed or summed_up(directory, by)
-    groups = by_group(table)
+    groups = by_group({cell: table.columns(cell) for cell in table.cells})
     facts = facts_of(groups, results, seed=results.seed)
     cards, examples = collect(predictions, choose(table, groups, seed=results.seed)) if samples else ((), {})
-    return Gathered(directory, manifest, results, facts, sheets_of(results, facts), cards, examples)
+    return Gathered(directory, manifest, results, facts, sheets_of(results, facts), cards, tuple(items(groups, table)), examples)

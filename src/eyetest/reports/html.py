@@ -13,17 +13,19 @@ from dataclasses import dataclass
 import jinja2
 from markupsafe import Markup
 
-from eyetest.evaluation.summary import PairRow, Row
+from eyetest.evaluation.results import PairRow, Row
 from eyetest.metrics import KnowledgeTable
 from eyetest.reports import charts, panels, sentences
 from eyetest.reports.cards import OUTCOMES, Asked, Card, Given
 from eyetest.reports.facts import Facts, named_cells, naming_of
 from eyetest.reports.gather import Gathered
 from eyetest.reports.latex import as_latex
+from eyetest.reports.more import MORE, ItemsView, items_views, meanings_of
 from eyetest.reports.naming import KINDS, Naming, of_cells
 from eyetest.reports.pictures import Drawn, Policy, drawn, policy
 from eyetest.reports.provenance import provenance
-from eyetest.reports.sheets import RATIOS, Sheet, written
+from eyetest.reports.sheet import Sheet, written
+from eyetest.reports.sheets import RATIOS
 from eyetest.reports.tables_csv import as_csv
 from eyetest.reports.untrusted import Said, name, plain, said
 from eyetest.reports.wording import count, rate
@@ -135,6 +137,10 @@ class TaskView:
     knowledge: tuple[KnowledgeView, ...]
     heats: tuple[panels.Heat, ...]
     slices: tuple[panels.SliceChart, ...]
+    ranks: panels.Chart
+    group_gaps: tuple[panels.SliceChart, ...]
+    """False alarms, misses and refusals of each group beside the others."""
+    items: tuple[ItemsView, ...]
     cards: tuple[CardView, ...]
     prompts: tuple[Question, ...]
     sheets: dict[str, Sheet]
@@ -166,9 +172,15 @@ def page(found: Gathered, options: Options = PLAIN) -> str:
         downloads=list(_downloads(found.sheets)),
         notes=list(_notes(found)),
         most_rows=MOST_ROWS,
+        means=_shown(next((sheet for sheet in found.sheets if sheet.name == "means"), _NO_SHEET)),
+        meanings=meanings_of(found.results.findings),
+        more=MORE,
         bars=any(one.cells for one in found.facts),
     )
     return text.lstrip()  # macros leave their line ends
+
+
+_NO_SHEET = Sheet("", "", (), ())
 
 
 def _task(found: Gathered, task: str, place: int, numbers: dict[str, int], options: Options) -> TaskView:
@@ -194,6 +206,9 @@ def _task(found: Gathered, task: str, place: int, numbers: dict[str, int], optio
         knowledge=tuple(_knowledge(one, one.knowledge, numbers, naming) for one in facts if one.knowledge is not None),
         heats=panels.heats([table for table in results.classes if table.task == task], numbers),
         slices=panels.slices(rows, numbers),
+        ranks=panels.ranks([row for row in results.standings if row.task == task], numbers),
+        group_gaps=panels.group_gaps([row for row in results.findings if row.task == task], numbers),
+        items=() if options.redact else tuple(items_views([one for one in found.items if one.task == task], numbers)),
         cards=tuple(_card(one, numbers, rule, options.redact, order) for one in found.cards if one.choice.task == task),
         prompts=tuple(_question(one, rule, options.redact) for one in sorted(found.examples.get(task, ()), key=order)),
         sheets={sheet.name: _shown(sheet.of(task)) for sheet in found.sheets},

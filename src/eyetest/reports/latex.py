@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from eyetest.reports.sheets import Sheet, written
+from eyetest.reports.sheet import Sheet, written
 from eyetest.reports.untrusted import clean
 
 LONGEST = 200

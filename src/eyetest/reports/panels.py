@@ -8,9 +8,10 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from eyetest.evaluation.summary import ClassTable, PairRow, Row
+from eyetest.evaluation.results import ClassTable, Finding, PairRow, Row, Standing
 from eyetest.reports import charts
 from eyetest.reports.charts import Mark, Scale
+from eyetest.reports.measures import measure
 from eyetest.reports.naming import Naming, of_cells, of_prompts
 from eyetest.reports.sheets import UNPARSED, first_rows
 from eyetest.reports.wording import hundredths, span
@@ -80,6 +81,8 @@ class Chart:
     """Groups that did not fit."""
     withheld: bool = False
     """A value stands without its interval."""
+    marks: str = "Dot: value. Line: 95\u00a0% interval."
+    """What dot and line are."""
 
 
 def number_of(models: Sequence[str]) -> dict[str, int]:
@@ -87,7 +90,7 @@ def number_of(models: Sequence[str]) -> dict[str, int]:
     return {model: number for number, model in enumerate(models)}
 
 
-def _line(row: Row | PairRow, numbers: dict[str, int], scale: Scale, dashed: float) -> Line:
+def _line(row: Row | PairRow | Finding, numbers: dict[str, int], scale: Scale, dashed: float) -> Line:
     made, number = row.estimate, numbers[row.model]
     drawing = charts.line([Mark(made.value, made.low, made.high, number)], scale, dashed=dashed)
     shown = span(made.low, made.high) or (WITHHELD if math.isfinite(made.value) else "")
@@ -179,6 +182,67 @@ def _pair_groups(
     for (second, prompt), of_group in groups.items():
         named = f"image − {second}" + (f", {prompt}" if prompt else "")
         yield LineGroup(heading(second), named, tuple(_line(row, numbers, scale, 0.0) for row in of_group))
+
+
+def ranks(standings: Sequence[Standing], numbers: dict[str, int]) -> Chart:
+    """The ranks that the models of one task may have: a group a condition, a line a model, best first."""
+    groups: dict[tuple[str, str], list[Standing]] = {}
+    naming = of_cells(standings)
+    for row in standings:
+        groups.setdefault((row.condition, naming.words(row.prompt, row.kind)), []).append(row)
+    most = max((len(rows) for rows in groups.values()), default=1)
+    scale = Scale(1.0, float(max(most, 2)), tuple(float(rank) for rank in _few(most)))
+    made = (
+        LineGroup(
+            f"{condition} ({more})" if more else condition,
+            caption(condition),
+            tuple(_rank(row, numbers, scale) for row in rows),
+        )
+        for (condition, more), rows in groups.items()
+    )
+    return Chart(
+        tuple(made)[:MOST_GROUPS],
+        charts.axis(scale, "", plain=True),
+        left_out=max(0, len(groups) - MOST_GROUPS),
+        marks="Dot: the rank given. Line: ranks that are not ruled out.",
+    )
+
+
+def _few(most: int) -> list[int]:
+    """Ranks that an axis names: all up to 8, else the ends and some between."""
+    return list(range(1, max(most, 2) + 1)) if most <= 8 else sorted({1, *(round(1 + (most - 1) * k / 4) for k in range(1, 5))})
+
+
+def _rank(row: Standing, numbers: dict[str, int], scale: Scale) -> Line:
+    number = numbers[row.model]
+    drawing = charts.line([Mark(row.rank, row.rank_low, row.rank_high, number)], scale)
+    place = f"{row.rank_low}" if row.rank_low == row.rank_high else f"{row.rank_low}–{row.rank_high}"
+    made = row.estimate
+    return Line(
+        row.model, number, drawing, place, f"score {hundredths(made.value)} {span(made.low, made.high)}", made.n, made.note
+    )
+
+
+def group_gaps(findings: Sequence[Finding], numbers: dict[str, int]) -> tuple[SliceChart, ...]:
+    """False alarms, misses and refusals of each group minus those of all others: a chart a field, condition and rate."""
+    shown = [row for row in findings if row.estimate.metric.endswith("_gap") and row.panel == "fairness"]
+    naming = of_cells(shown)
+    fields: dict[tuple[str, str, str], list[Finding]] = {}
+    for row in shown:
+        words = ", ".join(part for part in (measure(row.estimate.metric).words, naming.words(row.prompt, row.kind)) if part)
+        fields.setdefault((row.by, row.condition, words), []).append(row)
+    made = []
+    for (by, condition, words), rows in fields.items():
+        scale = charts.signed_scale(x for row in rows for x in (row.estimate.value, row.estimate.low, row.estimate.high))
+        values: dict[str, list[Finding]] = {}
+        for row in rows:
+            values.setdefault(row.slice, []).append(row)
+        groups = (
+            LineGroup(value, "", tuple(_line(row, numbers, scale, 0.0) for row in of_value)) for value, of_value in values.items()
+        )
+        chart = _chart(groups, scale, "no difference from the others", " points")
+        made.append(SliceChart(by.removeprefix("metadata."), condition, words, chart))
+    return tuple(made)
 
 
 @dataclass(frozen=True, slots=True)

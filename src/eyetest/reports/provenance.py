@@ -9,7 +9,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from eyetest.evaluation.summary import Results
+from eyetest.evaluation.results import Results
 from eyetest.reports.untrusted import NAME_LENGTH, Said, link, said
 
 Fact = tuple[str, str | Said | Markup]

@@ -3,77 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from eyetest.evaluation.summary import ClassTable, PairRow, Results, Row
+from eyetest.evaluation.items import Item
+from eyetest.evaluation.results import ClassTable, Finding, ModelPair, PairRow, Panel, Results, Row, Standing
 from eyetest.metrics import KnowledgeTable
 from eyetest.reports.facts import Facts
+from eyetest.reports.measures import measure
 from eyetest.reports.naming import POLICIES
-from eyetest.reports.wording import count, hundredths, p_value, rate
+from eyetest.reports.sheet import P, Plain, Sheet, Span, Value
 from eyetest.types import Estimate
-
-
-@dataclass(frozen=True, slots=True)
-class Span:
-    """A rate with its interval, all in [0, 1] (a difference or a gap rate may be negative); nan where there is none."""
-
-    value: float
-    low: float = math.nan
-    high: float = math.nan
-    alone: bool = False
-    """A number that never has an interval (guessing, bounds): no "[withheld]" beside it."""
-
-    def __str__(self) -> str:
-        return hundredths(self.value) if self.alone else rate(self.value, self.low, self.high)
-
-
-@dataclass(frozen=True, slots=True)
-class P:
-    """A p-value."""
-
-    value: float
-
-    def __str__(self) -> str:
-        return p_value(self.value)
-
-
-Value = str | int | float | Span | P
-"""What stands in a table. Texts are untrusted; a float is a count that may be fractional."""
-
-
-def written(value: Value) -> str:
-    """A value as people read it."""
-    return count(value) if isinstance(value, int | float) else str(value)
-
-
-@dataclass(frozen=True, slots=True)
-class Sheet:
-    """One table: a row a thing, a column a fact."""
-
-    name: str
-    """File name without ending."""
-    title: str
-    columns: tuple[str, ...]
-    rows: tuple[tuple[Value, ...], ...]
-
-    def of(self, task: str) -> Sheet:
-        """The rows of one task, without the column that names it."""
-        place = self.columns.index("task")
-        rows = tuple(row[:place] + row[place + 1 :] for row in self.rows if row[place] == task)
-        return Sheet(self.name, self.title, self.columns[:place] + self.columns[place + 1 :], rows)
-
-    def without(self, constant: Sequence[str]) -> Sheet:
-        """Without those of the columns `constant` (texts and rates) that say the same in every row, or nothing."""
-        dull = {place for place, column in enumerate(self.columns) if column in constant and self._says_nothing(place)}
-        keep = [place for place in range(len(self.columns)) if place not in dull]
-        rows = tuple(tuple(row[place] for place in keep) for row in self.rows)
-        return Sheet(self.name, self.title, tuple(self.columns[place] for place in keep), rows)
-
-    def _says_nothing(self, place: int) -> bool:
-        """The same text in every row, or a number that is nowhere defined."""
-        values = {row[place] if isinstance(row[place], str) else math.isnan(row[place].value) for row in self.rows}  # type: ignore[union-attr]
-        return len(values) < 2 and False not in values
 
 
 def sheets_of(results: Results, facts: Sequence[Facts]) -> tuple[Sheet, ...]:
@@ -82,12 +21,15 @@ def sheets_of(results: Results, facts: Sequence[Facts]) -> tuple[Sheet, ...]:
         _cells(facts),
         _scores(results.rows),
         _failures(results.rows),
-        _pairs(results.pairs),
+        _pairs(results.pairs, results.adjustment),
         _gaps(results.pairs),
         _knowledge(facts),
         _classes(results.classes),
         _confusion(results.classes),
         _slices(results.rows),
+        _ranks(results.standings),
+        _model_pairs(results.model_pairs, results.adjustment),
+        *(_findings(results.findings, panel) for panel in PANELS),
     )
     return tuple(sheet for sheet in made if sheet.rows)
 
@@ -175,8 +117,12 @@ def _failures(rows: Sequence[Row]) -> Sheet:
     return Sheet("failures", "Success rate, unparsed and refused answers, failures", columns, made)
 
 
-def _pairs(pairs: Sequence[PairRow]) -> Sheet:
-    columns = ("task", "prompt", "model", "first", "second", "difference, points", "p", "p (Holm)", "test", "n", "note")
+ADJUSTED: Mapping[str, str] = {"holm": "p (Holm)", "benjamini_hochberg": "p (Benjamini-Hochberg)"}
+"""How p-values were adjusted -> heading."""
+
+
+def _pairs(pairs: Sequence[PairRow], adjustment: str) -> Sheet:
+    columns = ("task", "prompt", "model", "first", "second", "difference, points", "p", ADJUSTED[adjustment], "test", "n", "note")
     made = tuple(
         (
             pair.task,
@@ -284,3 +230,111 @@ def _slices(rows: Sequence[Row]) -> Sheet:
         for row in first_rows(rows, sliced=True)
     )
     return Sheet("slices", "The headline of every slice", columns, made)
+
+
+PANELS: Mapping[Panel, tuple[str, str]] = {
+    "dependence": ("dependence", "What picture, question and knowledge give"),
+    "families": ("means", "Means of the tasks of one family"),
+    "strata": ("strata", "Score over slices: error within them, and the mean of their means"),
+    "repeats": ("repeats", "How much repeats of one prompt differ"),
+    "prompts": ("prompts", "How much prompts differ"),
+    "probabilities": ("probabilities", "What the probabilities of the options are worth"),
+    "fairness": ("fairness", "False alarms, misses and refusals by group"),
+}
+"""Panel -> name and title of its table."""
+
+
+def _number(made: Estimate) -> Span:
+    return (Span if measure(made.metric).share else Plain)(made.value, made.low, made.high)
+
+
+def _findings(findings: Sequence[Finding], panel: Panel) -> Sheet:
+    """One panel; numbers of different units stand in one column, as the measure says."""
+    name, title = PANELS[panel]
+    columns = (
+        *_CELL,
+        "slice by",
+        "value",
+        "measure",
+        "% or number",
+        "lowest %",
+        "highest %",
+        "p",
+        "p (Holm)",
+        "n",
+        "detail",
+        "note",
+    )
+    made = tuple(
+        (
+            *(row.task, row.prompt, row.model, row.condition, row.kind),
+            row.by,
+            row.slice,
+            measure(row.estimate.metric).words,
+            _number(row.estimate),
+            Span(row.lowest, alone=True),
+            Span(row.highest, alone=True),
+            P(row.p),
+            P(row.p_adjusted),
+            row.estimate.n,
+            row.detail,
+            row.estimate.note,
+        )
+        for row in findings
+        if row.panel == panel
+    )
+    return Sheet(name, title, columns, made)
+
+
+def _ranks(standings: Sequence[Standing]) -> Sheet:
+    columns = (
+        "task",
+        "prompt",
+        "condition",
+        "kind",
+        "rank",
+        "best rank",
+        "worst rank",
+        "model",
+        "metric",
+        "score %",
+        "n",
+        "note",
+    )
+    made = tuple(
+        (
+            *(row.task, row.prompt, row.condition, row.kind, row.rank, row.rank_low, row.rank_high, row.model),
+            *(row.estimate.metric, _number(row.estimate), row.estimate.n, row.estimate.note),
+        )
+        for row in standings
+    )
+    return Sheet("ranks", "Models in order; what is not resolved shares a rank", columns, made)
+
+
+def items_sheet(items: Sequence[Item]) -> Sheet:
+    """A row a question; apart from the other tables because it is long and names samples."""
+    columns = ("task", "kind", "prompt", "model", "sample", "list", "right with the picture %", "right on the fact %")
+    rows = tuple(
+        (
+            *(one.task, one.kind, one.prompt, one.model, one.sample, one.place),
+            *(Span(one.seen, alone=True), Span(one.known, alone=True)),
+        )
+        for one in items
+    )
+    return Sheet("items", "Every question asked with its picture and as pure knowledge", columns, rows)
+
+
+def _model_pairs(pairs: Sequence[ModelPair], adjustment: str) -> Sheet:
+    columns = (
+        *("task", "prompt", "condition", "kind", "first", "second", "difference, points", "p", ADJUSTED[adjustment], "test"),
+        *("resolution ratio", "detectable, points", "n", "note"),
+    )
+    made = tuple(
+        (
+            *(row.task, row.prompt, row.condition, row.kind, row.first, row.second),
+            *(_number(row.estimate), P(row.p), P(row.p_adjusted), row.test),
+            *(Plain(row.resolution, alone=True), Span(row.detectable, alone=True), row.estimate.n, row.estimate.note),
+        )
+        for row in pairs
+    )
+    return Sheet("models", "Models compared on the questions that both answered, first minus second", columns, made)

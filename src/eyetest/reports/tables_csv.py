@@ -7,7 +7,7 @@ import io
 import math
 from collections.abc import Iterator
 
-from eyetest.reports.sheets import P, Sheet, Span, Value
+from eyetest.reports.sheet import P, Sheet, Span, Value
 from eyetest.reports.untrusted import clean
 
 LONGEST = 10_000

@@ -11,11 +11,12 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from eyetest.evaluation.compare import Comparison
-from eyetest.evaluation.summary import ClassTable, PairRow, Results, Row
+from eyetest.evaluation.results import ClassTable, Finding, PairRow, Panel, Results, Row, Standing
 from eyetest.reports.facts import Facts
+from eyetest.reports.measures import measure
 from eyetest.reports.naming import KINDS, POLICIES, Naming, folded, of_cells, of_prompts
 from eyetest.reports.sentences import in_words
-from eyetest.reports.sheets import UNPARSED, first_rows
+from eyetest.reports.sheets import ADJUSTED, UNPARSED, first_rows
 from eyetest.types import Estimate
 
 PLAIN_WIDTH = 160
@@ -109,11 +110,16 @@ def print_results(console: Console, results: Results, facts: Sequence[Facts] = (
         whole = [row for row in rows if not row.by]
         grids = [_scores(task, whole), _other_metrics(task, whole)]
         kinds = list(dict.fromkeys(row.kind for row in whole if row.condition == "image"))
-        grids += [_pairs(task, [pair for pair in results.pairs if pair.task == task], kinds)]
+        grids += [_pairs(task, [pair for pair in results.pairs if pair.task == task], kinds, ADJUSTED[results.adjustment])]
         grids += [_slices(task, [row for row in rows if row.by])]
+        grids += [_ranks(task, [row for row in results.standings if row.task == task])]
+        grids += _findings(task, [row for row in results.findings if row.task == task])
         for grid in grids:
             if grid.row_count:
                 _print_grid(console, grid)
+    means = _measures("Means of tasks", [row for row in results.findings if row.panel == "families"])
+    if means.row_count:
+        _print_grid(console, means)
     _print_confusions(console, results.classes)
     _print_notes(console, results)
 
@@ -172,12 +178,12 @@ def _other_metrics(task: str, rows: Sequence[Row]) -> Grid:
     return grid
 
 
-def _pairs(task: str, pairs: Sequence[PairRow], kinds: Sequence[str]) -> Grid:
+def _pairs(task: str, pairs: Sequence[PairRow], kinds: Sequence[str], adjusted: str) -> Grid:
     """kinds: of the questions that a pair puts together."""
     together = f", {' and '.join(KINDS.get(kind, kind) for kind in kinds)} together" if len(kinds) > 1 else ""
     grid = _grid(
         f"{task}: conditions compared on the same samples{together}",
-        ["model", "measure", "value", "p", "p (Holm)", "n"],
+        ["model", "measure", "value", "p", adjusted, "n"],
         right=range(2, 6),
     )
     last, naming = None, of_prompts(pairs)
@@ -205,6 +211,57 @@ def _slices(task: str, rows: Sequence[Row]) -> Grid:
         grid.add_row(*map(_cell, [*lead, part, made.metric, interval(made), *counts]))
         last = (row.model, condition)
     return grid
+
+
+def _ranks(task: str, rows: Sequence[Standing]) -> Grid:
+    """Models in order; what is not resolved shares a rank."""
+    grid = _grid(f"{task}: ranks that are not ruled out", ["condition", "ranks", "model", "score", "n"], right=(1, 3, 4))
+    last, naming = None, of_cells(rows)
+    for row in rows:
+        condition = naming.of(row.condition, row.prompt, row.kind)
+        ranks = f"{row.rank_low}" if row.rank_low == row.rank_high else f"{row.rank_low}–{row.rank_high}"
+        lead = folded("" if condition == last else condition, CONDITION_WIDTH)
+        grid.add_row(*map(_cell, [lead, ranks, folded(row.model, MODEL_WIDTH), interval(row.estimate), str(row.estimate.n)]))
+        last = condition
+    return grid
+
+
+_SHORT: Mapping[Panel, str] = {
+    "dependence": "more about the picture",
+    "probabilities": "probabilities",
+    "repeats": "repeats",
+    "prompts": "wordings",
+    "fairness": "false alarms, misses, refusals",
+}
+"""Panels of the terminal, in order; slices together and groups, except the worst, are in the page and the CSV."""
+
+
+def _findings(task: str, rows: Sequence[Finding]) -> list[Grid]:
+    """A grid a panel."""
+    kept = [row for row in rows if row.panel != "fairness" or not row.slice or row.detail]
+    return [_measures(f"{task}: {words}", [row for row in kept if row.panel == panel]) for panel, words in _SHORT.items()]
+
+
+def _measures(title: str, rows: Sequence[Finding]) -> Grid:
+    """Numbers beyond scores: one line each."""
+    grid = _grid(title, ["model", "condition", "measure", "value", "n", ""], right=(3, 4))
+    last, naming = None, of_cells(rows)
+    for row in rows:
+        made = row.estimate
+        named = _lead("" if row.model == last else row.model, naming.of(row.condition, row.prompt, row.kind))
+        value = (
+            number(made.value) if math.isnan(made.low) and made.signature.split("|")[1:2] == ["interval=none"] else interval(made)
+        )
+        about = f"{row.by} = {row.slice}" if row.slice else row.by
+        more = "; ".join(part for part in (about, row.detail, _ends(row)) if part)
+        cells = [folded(measure(made.metric).words, CONDITION_WIDTH), value, str(made.n), folded(more, CONDITION_WIDTH)]
+        grid.add_row(*map(_cell, [*named, *cells]))
+        last = row.model
+    return grid
+
+
+def _ends(row: Finding) -> str:
+    return "" if math.isnan(row.lowest) else f"{number(row.lowest)} to {number(row.highest)}"
 
 
 def _print_confusions(console: Console, tables: Sequence[ClassTable]) -> None:
@@ -285,6 +342,10 @@ def _notes(results: Results) -> Iterator[tuple[str, str]]:
         if pair.estimate.note:
             compared = naming[pair.task].of(f"{pair.first} / {pair.second}", pair.prompt)
             yield pair.estimate.note, f"{pair.task}, {pair.model}, {compared}"
+    for found in results.findings:
+        if found.estimate.note and not found.slice and found.panel in _SHORT:
+            words = measure(found.estimate.metric).words
+            yield found.estimate.note, f"{found.task}, {found.model}, {found.condition}, {words}"
     inapplicable: Sequence[Mapping[str, Any]] = results.counts.get("inapplicable", ())
     for item in inapplicable:
         yield f"{item['condition']} does not apply to {item['samples']} samples", str(item["task"])

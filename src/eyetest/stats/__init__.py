@@ -36,8 +36,16 @@ from eyetest.stats.intervals import (
     t_tail,
     wilson,
 )
-from eyetest.stats.multiplicity import holm, holm_tested
-from eyetest.stats.paired import Cells, mcnemar_exact, newcombe, paired_cells, smallest_detectable_difference
+from eyetest.stats.multiplicity import benjamini_hochberg, holm, holm_tested
+from eyetest.stats.paired import (
+    Cells,
+    items_needed,
+    mcnemar_exact,
+    newcombe,
+    paired_cells,
+    resolution_ratio,
+    smallest_detectable_difference,
+)
 
 __all__ = [
     "WITHHELD",
@@ -47,6 +55,7 @@ __all__ = [
     "Interval",
     "RandomBaseline",
     "Ratios",
+    "benjamini_hochberg",
     "bootstrap_counts",
     "clopper_pearson",
     "cluster_se",
@@ -67,6 +76,7 @@ __all__ = [
     "groups",
     "holm",
     "holm_tested",
+    "items_needed",
     "mcnemar_exact",
     "newcombe",
     "normal_quantile",
@@ -76,6 +86,7 @@ __all__ = [
     "posterior_cells",
     "random_baseline",
     "ratio_of_totals",
+    "resolution_ratio",
     "smallest_detectable_difference",
     "smallest_detectable_proportion",
     "sur_ner",

@@ -75,3 +75,34 @@ def cluster_se_cr1(x: ArrayLike, group: ArrayLike) -> float:
     """
     count = len(np.unique(np.asarray(group)))
     return cluster_se(x, group) * math.sqrt(count / (count - 1)) if count > 1 else math.nan
+
+
+def cluster_se_cr2(x: ArrayLike, group: ArrayLike) -> float:
+    """Standard error of the mean of x, (n,), unbiased if answers were independent after all (CR2); nan for G < 2.
+
+    Bell & McCaffrey 2002; Pustejovsky & Tipton 2018 (doi 10.1080/07350015.2016.1247004). For a mean their matrices
+    (I - H_gg)^(-1/2) only scale: each group's sum of residuals is divided by sqrt(1 - n_g / n). Equals CR1 for groups of
+    equal size, and s / sqrt(n) where every answer is a group of its own.
+    """
+    values = np.asarray(x, np.float64)
+    _, place, sizes = np.unique(np.asarray(group), return_inverse=True, return_counts=True)
+    if len(sizes) < 2:
+        return math.nan
+    n = len(values)
+    sums = np.bincount(place, weights=values - values.mean())
+    return float(np.sqrt((sums**2 / (1 - sizes / n)).sum()) / n)
+
+
+def degrees_of_freedom_cr2(group: ArrayLike) -> float:
+    """Satterthwaite's degrees of freedom of `cluster_se_cr2` if answers were independent, at least 1; 0 for G < 2.
+
+    2 E(V)^2 / Var(V), V the squared standard error (the same sources). For a mean, with w_g = n_g / n and
+    b_g = w_g^2 / (1 - w_g), it comes to 1 / (sum w^2 + (sum b)^2 - sum b^2): G - 1 for groups of equal size, else near
+    effective groups - 1.
+    """
+    sizes = np.unique(np.asarray(group), return_counts=True)[1]
+    if len(sizes) < 2:
+        return 0.0
+    weight = sizes / sizes.sum()
+    pull = weight**2 / (1 - weight)
+    return float(1 / ((weight**2).sum() + pull.sum() ** 2 - (pull**2).sum()))

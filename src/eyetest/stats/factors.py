@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from eyetest.stats.clusters import Codes, cluster_se_cr1, effective_groups, groups
+from eyetest.stats.clusters import Codes, cluster_se_cr2, degrees_of_freedom_cr2, effective_groups, groups
 from eyetest.stats.intervals import WITHHELD, Interval, t_quantile, wilson
 
 
@@ -44,12 +44,12 @@ class Factors:
 
     @property
     def degrees_of_freedom(self) -> float:
-        """Degrees of freedom of a standard error: effective groups - 1.
+        """Degrees of freedom of `factor_se`: Satterthwaite's (`degrees_of_freedom_cr2`); 0 where a factor has one group.
 
         G - 1 for groups of equal size; fewer when a few groups hold most answers, where G - 1 covers too rarely
         (Carter, Schnepel & Steigerwald 2017). The smaller factor decides (Cameron, Gelbach & Miller 2011).
         """
-        return self.effective - 1
+        return min(degrees_of_freedom_cr2(code) for code in self.codes)
 
     def take(self, rows: NDArray[Any]) -> Factors:
         """What the answers that a mask (n,) or an index array selects share; groups numbered by first appearance."""
@@ -72,16 +72,17 @@ def _cells(one: Codes, other: Codes) -> NDArray[np.int64]:
 
 
 def factor_se(x: ArrayLike, factors: Factors) -> float:
-    """Standard error of the mean of x, (n,): CR1 (`cluster_se_cr1`) by one factor, two-way by two.
+    """Standard error of the mean of x, (n,): CR2 (`cluster_se_cr2`) by one factor, two-way by two.
 
-    Two-way: V = V_A + V_B - V_AB, each CR1, AB the cells in which both agree (Cameron, Gelbach & Miller 2011);
-    equals statsmodels `OLS(x, 1).fit(cov_type="cluster")` with two columns of groups. V may come out near 0 or below:
-    never less than V_A or V_B is taken (MacKinnon, Nielsen & Webb 2024, arXiv 2406.08880). nan for fewer than two groups.
+    Two-way: V = V_A + V_B - V_AB, each CR2, AB the cells in which both agree (Cameron, Gelbach & Miller 2011);
+    for groups of equal size it equals statsmodels `OLS(x, 1).fit(cov_type="cluster")` with one or two columns of groups.
+    V may come out near 0 or below: never less than V_A or V_B is taken (MacKinnon, Nielsen & Webb 2024, arXiv 2406.08880).
+    nan for fewer than two groups.
     """
     if len(factors.codes) == 1:
-        return cluster_se_cr1(x, factors.codes[0])
+        return cluster_se_cr2(x, factors.codes[0])
     one, other = factors.codes
-    first, second, both = (cluster_se_cr1(x, code) ** 2 for code in (one, other, _cells(one, other)))
+    first, second, both = (cluster_se_cr2(x, code) ** 2 for code in (one, other, _cells(one, other)))
     return math.sqrt(max(first + second - both, first, second))
 
 

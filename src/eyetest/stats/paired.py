@@ -76,7 +76,7 @@ def _square_and_add(one: float, other: float, phi: float) -> float:
     return math.sqrt(max(one * one - 2 * phi * one * other + other * other, 0.0))
 
 
-def smallest_detectable_difference(n: int, discordance: float, power: float = 0.8, alpha: float = 0.05) -> float:
+def smallest_detectable_difference(n: float, discordance: float, power: float = 0.8, alpha: float = 0.05) -> float:
     """Smallest difference of two paired proportions that a two-sided McNemar test of n items finds with `power`.
 
     discordance: share of items right under exactly one of the two. The d that solves
@@ -88,3 +88,38 @@ def smallest_detectable_difference(n: int, discordance: float, power: float = 0.
         return math.nan
     difference = math.sqrt(discordance) * (za * math.sqrt(n) + zb * math.sqrt(inside)) / (n + zb * zb)
     return difference if difference <= discordance else math.nan
+
+
+def items_needed(difference: float, discordance: float, power: float = 0.8, alpha: float = 0.05) -> float:
+    """Items with which a two-sided McNemar test finds a difference of two paired proportions with `power`, not rounded.
+
+    discordance: share of items right under exactly one of the two. ((z_a sqrt(psi) + z_b sqrt(psi - d^2)) / d)^2
+    (Connor 1987): the inverse of `smallest_detectable_difference`. Infinite for no difference; nan where the two cannot
+    belong together (|difference| > discordance, or discordance > 1).
+    """
+    if not abs(difference) <= discordance <= 1:
+        return math.nan
+    if difference == 0:
+        return math.inf
+    za, zb = standard_normal(1 - alpha / 2), standard_normal(power)
+    root = za * math.sqrt(discordance) + zb * math.sqrt(discordance - difference * difference)
+    return (root / difference) ** 2
+
+
+def resolution_ratio(cells: Cells, power: float = 0.8, alpha: float = 0.05, *, design_effect: float = 1.0) -> float:
+    """q = N / N*: items there are over `items_needed` for a difference and a discordance such as those observed.
+
+    q >= 1: as many items resolve a difference of this size with `power`; q = 1/4: four times as many would. 0 for no
+    difference, nan for no items. For credits of 0 or 1; answers that go together count N / design_effect
+    (`factors.design_effect` of the differences).
+
+    Not evidence beside p: q is about (z / (z_a + z_b))^2 of the observed z, so q < 1 with p > alpha says the same thing
+    twice, and no q shows that the sides are equal (Hoenig & Heisey 2001). A difference singled out because it is
+    significant is too large on average, and its q with it. To plan a run, take a difference that would matter.
+    """
+    n = sum(cells)
+    if n <= 0:
+        return math.nan
+    # Rounding may leave one cell of partial credit a hair below 0, and the difference above the discordance.
+    only_first, only_second = max(cells.n10, 0.0), max(cells.n01, 0.0)
+    return n / design_effect / items_needed((only_first - only_second) / n, (only_first + only_second) / n, power, alpha)
