@@ -100,8 +100,16 @@ class GenerationConfig(_Section):
     max_tokens: Annotated[int, Field(ge=1, le=2**31 - 1, description="longest answer in tokens")] = 256
 
 
+PRESETS: Mapping[str, Mapping[str, Any]] = {
+    "mmsoc": {"generation": {"temperature": 1.0, "top_p": 0.9, "max_tokens": 256}, "repeats": 3},
+}
+"""Settings of a paper, by name: what the run itself says goes before. `mmsoc`: arXiv 2402.14154, appendix D.1."""
+
+
 class RunConfig(_Section):
     """A whole run."""
+
+    preset: Literal["mmsoc"] | None = Field(None, description="settings of a paper; what the run file says itself goes before")
 
     tasks: tuple[DataConfig, ...] = Field((), description="datasets")
     models: tuple[ModelConfig, ...] = Field((), description="models")
@@ -256,11 +264,20 @@ def _check_values(values: Mapping[str, Any], where: str) -> None:
         raise UsageError(f"{where}: {_place(level[0][0][:2])} is nested too deeply. A run file needs {DEEPEST} levels at most.")
 
 
+def _with_preset(values: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The values with those of their preset where they have none of their own."""
+    name = values.get("preset")
+    preset = PRESETS.get(name, {}) if isinstance(name, str) else {}
+    own = values.get("generation", {})
+    generation = {**preset.get("generation", {}), **own} if isinstance(own, Mapping) else own
+    return {**preset, **values, **({"generation": generation} if generation else {})}
+
+
 def run_config(values: Mapping[str, Any], where: str) -> RunConfig:
     """Check values against the schema. `where`: the file or command line, for messages. Raises UsageError."""
     _check_values(values, where)
     try:
-        return RunConfig.model_validate(values)
+        return RunConfig.model_validate(_with_preset(values))
     except ValidationError as error:
         raise UsageError(_message(error, where)) from None
 

@@ -136,7 +136,13 @@ def test_mistakes(arguments, settings, said):
         ([item(0), item(0)], "Task 'samples': two samples have the id 'q0000'. Ids must be unique."),
         ([item(0, target=("cow",))], "the target 'cow' is not among its choices ['cat', 'dog', 'bird']."),
         ([item(0, target=())], "Task 'samples', sample 1 ('q0000'): has no target."),
-        ([item(0, kind="labels")], "kind 'labels' cannot be scored by a task made from samples. Use: choice, text."),
+        (
+            [item(0, kind="sound")],
+            "kind 'sound' cannot be scored by a task made from samples. Use: choice, text, transcription, labels, ",
+        ),
+        ([item(0, kind="labels", choices=())], "needs choices, the labels that a set is made of"),
+        ([item(0, kind="labels", choices=("a, b", "c"))], "none of which holds a comma and a blank."),
+        ([item(0, kind="transcription", target=("a", "b"))], "has 2 targets; a transcription has one."),
         ([], "samples: no usable sample in its files. The file holds no rows."),
     ],
 )

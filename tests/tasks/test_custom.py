@@ -77,7 +77,7 @@ def test_every_field(tmp_path: Path) -> None:
 def test_kind_and_aliases(tmp_path: Path) -> None:
     rows = [
         {"question": "q", "answer": "Paris", "answers": ["Paris", "City of Light", 2]},
-        {"question": "q", "answers": ["a", "b"], "kind": "labels"},
+        {"question": "q", "answers": ["a", "b"], "kind": "labels", "choices": ["a", "b", "c"]},
         {"question": "q", "answers": [], "kind": "labels", "choices": ["a", "b"]},
         {"question": "q", "answer": ["b", "a"], "kind": "labels", "choices": ["a", "b"]},
         {"question": "q", "answer": "long", "kind": "description", "choices": []},

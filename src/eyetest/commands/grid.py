@@ -56,6 +56,7 @@ class GridOptions:
         tuple[str, ...], flag("Viewing conditions, comma-separated; + composes. See: eyetest list conditions.")
     ] = ()
     prompt: Annotated[tuple[str, ...], flag("Prompt names, comma-separated.")] = ()
+    preset: Annotated[Literal["mmsoc"] | None, flag("Settings of a paper: temperature, length, repeats.")] = None
     repeats: Annotated[int | None, whole("How often each question is asked.")] = None
     seed: Annotated[int | None, whole("All randomness derives from it.")] = None
     temperature: Annotated[float | None, flag("Sampling temperature; 0 is greedy.")] = None
@@ -93,6 +94,7 @@ def _given(options: GridOptions, values: Mapping[str, Any]) -> dict[str, Any]:
         "models": [_model(text) for text in options.model],
         "conditions": whole_conditions(commas("--condition", options.condition)),
         "prompts": commas("--prompt", options.prompt),
+        "preset": options.preset,
         "repeats": options.repeats,
         "seed": options.seed,
         "limit": None if options.limit is None else _limit(options.limit),

@@ -86,7 +86,7 @@ def _check_pictures(surveys: Sequence[Survey], wanted: Sequence[str]) -> None:
         )
 
 
-_NOT_ASKED = {"out", "cache", "use_cache", "by", "strict", "tasks", "conditions", "backbones", "exploration"}
+_NOT_ASKED = {"out", "cache", "use_cache", "by", "strict", "tasks", "conditions", "backbones", "exploration", "preset"}
 """Keys of a run file that do not decide what is asked, or are put down in another form."""
 
 

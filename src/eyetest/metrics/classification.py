@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from eyetest.metrics.columns import Columns, Counts, Policy
+from eyetest.metrics.columns import Columns, Counts, Policy, Status, code
 from eyetest.stats import random_baseline
 
 Floats = NDArray[np.float64]
@@ -230,6 +230,12 @@ class ClassRow:
     """Answers whose target it is."""
     predicted: int
     """Answers that give it."""
+    unparsed: int
+    """Answers to it that could not be read."""
+    refused: int
+    """Answers to it that the model refused."""
+    blocked: int
+    """Answers to it that the endpoint blocked: moderation is selective."""
 
 
 def confusion(columns: Columns, policy: Policy = "as_wrong") -> NDArray[np.int64]:
@@ -245,7 +251,20 @@ def per_class(columns: Columns, policy: Policy = "as_wrong") -> tuple[ClassRow, 
     right, support, predicted = np.diagonal(table), table.sum(axis=1), table[:, :-1].sum(axis=0)
     precision, recall = _ratio(right, predicted, 0.0), _ratio(right, support, 0.0)
     f1 = _ratio(2 * right, support + predicted, 0.0)
+    unread = [_of_status(columns, status) for status in _UNREAD]
     return tuple(
-        ClassRow(label, float(precision[i]), float(recall[i]), float(f1[i]), int(support[i]), int(predicted[i]))
+        ClassRow(
+            *(label, float(precision[i]), float(recall[i]), float(f1[i]), int(support[i]), int(predicted[i])),
+            *(int(counts[i]) for counts in unread),
+        )
         for i, label in enumerate(columns.labels)
     )
+
+
+_UNREAD: tuple[Status, ...] = ("unparsed", "refused", "blocked")
+
+
+def _of_status(columns: Columns, status: Status) -> NDArray[np.int64]:
+    """Answers of one status to each label, whatever the policy: (K,)."""
+    target = columns.target[(columns.status == code(status)) & (columns.target >= 0)]
+    return np.bincount(target, minlength=len(columns.labels)).astype(np.int64)

@@ -177,7 +177,21 @@ def _knowledge(facts: Sequence[Facts]) -> Sheet:
 
 
 def _classes(tables: Sequence[ClassTable]) -> Sheet:
-    columns = ("task", "prompt", "model", "condition", "label", "precision %", "recall %", "F1 %", "support", "answered")
+    columns = (
+        "task",
+        "prompt",
+        "model",
+        "condition",
+        "label",
+        "precision %",
+        "recall %",
+        "F1 %",
+        "support",
+        "answered",
+        "unparsed",
+        "refused",
+        "blocked",
+    )
     made = tuple(
         (
             table.task,
@@ -188,6 +202,7 @@ def _classes(tables: Sequence[ClassTable]) -> Sheet:
             *(Span(row[name], alone=True) for name in ("precision", "recall", "f1")),
             row["support"],
             row["predicted"],
+            *(row[name] for name in ("unparsed", "refused", "blocked")),
         )
         for table in tables
         for row in table.rows

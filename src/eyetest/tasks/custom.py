@@ -232,9 +232,15 @@ class _Builder:
         return choices
 
     def _target(self, row: Row, cells: Mapping[str, Any], kind: Kind, choices: tuple[str, ...]) -> tuple[str, ...]:
-        if kind == "choice" and not choices:
+        if kind in ("choice", "labels") and not choices:
             raise _BadRowError("fewer than 1 choice")
+        if kind == "labels" and any(", " in choice for choice in choices):
+            raise _BadRowError("a label holds a comma and a blank", "sets of labels are written with commas between them")
         answers = _answers(cells)
+        if kind == "description":
+            return answers
+        if kind == "transcription" and len(answers) > 1:
+            raise _BadRowError("more than one answer", f"{listed(answers, 5)}; a transcription has one")
         empty_set = kind == "labels" and [] in (cells.get("answer"), _items(cells.get("answers")))
         if not answers and not empty_set:
             raise _BadRowError("no answer")

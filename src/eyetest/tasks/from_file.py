@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Literal
 
-from eyetest.errors import DataError
 from eyetest.readers.load_report import LoadReport
 from eyetest.tasks.custom import AnswerIs, read_samples
 from eyetest.tasks.standard import METRICS, scorers
@@ -26,13 +25,7 @@ def task_from_file(
     """A task over one data file; see `tasks.custom` for its columns. `name` is the file's name without ending by default."""
 
     def load(_directory: Path | None, _split: str, report: LoadReport) -> Iterator[Sample]:
-        for sample in read_samples(path, report=report, image_folder=image_folder, columns=columns, answer_is=answer_is):
-            if sample.kind not in METRICS:
-                raise DataError(
-                    f"{path}: sample {sample.id!r} has the kind {sample.kind!r}, which own data cannot be scored by yet. "
-                    f"Use one of: {', '.join(METRICS)}."
-                )
-            yield sample
+        yield from read_samples(path, report=report, image_folder=image_folder, columns=columns, answer_is=answer_is)
 
     card = Card(title=path.name, notes="the user's own data")
     return Task(name or path.name.split(".")[0], card, load, scorers(match), METRICS, splits=("all",))

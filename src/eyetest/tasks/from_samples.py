@@ -82,9 +82,13 @@ _FIELDS: tuple[tuple[tuple[str, ...], Callable[[object], bool], str], ...] = (
 def _check(sample: Sample, where: str) -> None:
     if not isinstance(sample.kind, str) or sample.kind not in METRICS:
         raise DataError(f"{where}: kind {sample.kind!r} cannot be scored by a task made from samples. Use: {', '.join(METRICS)}.")
-    if not sample.target:
+    if not sample.target and sample.kind not in ("labels", "description"):
         raise DataError(f"{where}: has no target.")
-    if sample.kind == "choice":
+    if sample.kind == "transcription" and len(sample.target) > 1:
+        raise DataError(f"{where}: has {len(sample.target)} targets; a transcription has one.")
+    if sample.kind == "labels" and (not sample.choices or any(", " in choice for choice in sample.choices)):
+        raise DataError(f"{where}: needs choices, the labels that a set is made of, none of which holds a comma and a blank.")
+    if sample.kind in ("choice", "labels"):
         outside = [answer for answer in sample.target if answer not in sample.choices]
         if outside:
             raise DataError(f"{where}: the target {outside[0]!r} is not among its choices {list(sample.choices)}.")

@@ -19,13 +19,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from eyetest.metrics import Accuracy, BalancedAccuracy, MacroF1, MacroPrecision, MacroRecall, Metric, SuccessRate
-from eyetest.metrics.multilabel import HammingLoss, Jaccard, MultilabelMacroF1, MultilabelMacroPrecision, MultilabelMacroRecall
-from eyetest.metrics.transcription import BagF1, BagPrecision, BagRecall, Bleu, CharacterErrorRate, WordErrorRate
 from eyetest.prompts import Prompt
-from eyetest.scorers import ChoiceScorer, TextScorer
-from eyetest.scorers.description import DescriptionScorer
-from eyetest.scorers.labels import LabelsScorer
-from eyetest.scorers.transcription import TranscriptionScorer
+from eyetest.tasks import standard
 from eyetest.types import Kind, Scorer
 
 CHOICES = (
@@ -98,17 +93,12 @@ def prompts(key: str) -> Mapping[str, Prompt]:
 
 def scorers(key: str) -> Mapping[Kind, Scorer]:
     """How answers of a task are read; `text` is a choice under `open_ended`, where Yes is not read as a label."""
-    made: Mapping[Kind, Scorer] = {
-        "choice": ChoiceScorer(letters=False),
-        "text": TextScorer(),
-        "transcription": TranscriptionScorer(),
-        "labels": LabelsScorer(),
-        "description": DescriptionScorer(),
-    }
+    made = standard.scorers(lettered=False)
     return {kind: made[kind] for kind in _kinds(key)}
 
 
 _METRICS: Mapping[Kind, tuple[Metric, ...]] = {
+    **standard.METRICS,
     # The paper leaves unread answers out: its F1, Acc and AUC (balanced accuracy) are those of policy `parsed_only`.
     "choice": (
         MacroF1(),
@@ -121,31 +111,6 @@ _METRICS: Mapping[Kind, tuple[Metric, ...]] = {
         BalancedAccuracy(policy="parsed_only"),
         SuccessRate(),
     ),
-    "text": (Accuracy(), Accuracy(policy="parsed_only"), SuccessRate()),
-    "transcription": (
-        BagF1(),
-        BagF1(policy="parsed_only"),
-        BagPrecision(),
-        BagRecall(),
-        WordErrorRate(),
-        WordErrorRate(pooled=False),
-        CharacterErrorRate(),
-        CharacterErrorRate(pooled=False),
-        *(Bleu(order=order) for order in (1, 2, 3, 4)),
-        SuccessRate(),
-    ),
-    "labels": (
-        MultilabelMacroF1(),
-        MultilabelMacroF1(policy="parsed_only"),
-        MultilabelMacroF1(supported=True),
-        MultilabelMacroPrecision(),
-        MultilabelMacroRecall(),
-        HammingLoss(),
-        Jaccard(),
-        SuccessRate(),
-    ),
-    # Nothing is scored yet: undefined, with a note that counts the descriptions stored.
-    "description": (SuccessRate(),),
 }
 
 
