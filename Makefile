@@ -14,7 +14,7 @@ $(BIN)/python:
 
 $(VENV)/.demo: $(BIN)/python pyproject.toml
 	$(BIN)/python -m pip install --quiet '$(TORCH)'
-	$(BIN)/python -m pip install --quiet --editable '.[hf]'
+	$(BIN)/python -m pip install --quiet --editable '.[hf,data,text]'
 	touch $@
 
 $(VENV)/.dev: $(BIN)/python pyproject.toml
@@ -22,8 +22,8 @@ $(VENV)/.dev: $(BIN)/python pyproject.toml
 	$(BIN)/python -m pip install --quiet --editable '.[dev,hf]'
 	touch $@
 
-demo: $(VENV)/.demo  ## examine the embedded model on the embedded pictures; leaves a report
-	$(BIN)/eyetest demo --out demo/eyechart
+demo: $(VENV)/.demo  ## examine the embedded model on the embedded pictures and memes; leaves two reports
+	$(BIN)/eyetest demo --out demo
 
 readme-picture: demo  ## the first screen of the demo's report, as the README shows it (needs chromium)
 	mkdir -p docs/images

@@ -43,7 +43,7 @@ LANGUAGE = {
     "num_attention_heads": 4,
     "num_key_value_heads": 4,
 }
-POSITIONS_MAX = 1024
+POSITIONS_MAX = 2048
 
 TEMPLATE = (
     "{% for m in messages %}{% if m['role'] != 'system' %}{{ m['role'].upper() + ':\n' }}{% endif %}"

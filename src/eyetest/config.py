@@ -130,7 +130,7 @@ class RunConfig(_Section):
     backbones: dict[str, str] = Field(
         default_factory=dict, description="model -> the text model that it is built on, also in the run"
     )
-    exploration: bool = Field(False, description="adjust many tests by Benjamini-Hochberg (false discoveries) instead of Holm")
+    exploration: bool = Field(False, description="adjust tests of conditions and of models by Benjamini-Hochberg instead of Holm")
 
     @field_validator("tasks", "models", mode="before")
     @classmethod
@@ -306,6 +306,6 @@ def read_run_file(path: Path) -> dict[str, Any]:
     for task in tasks if isinstance(tasks, list) else ():
         if isinstance(task, dict):
             for key in ("data", "dir", "images"):
-                if isinstance(task.get(key), str):
+                if isinstance(task.get(key), str) and task[key] != "embedded":
                     task[key] = os.path.normpath(path.parent / task[key])
     return values

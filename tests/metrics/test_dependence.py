@@ -143,7 +143,7 @@ def test_clustered_partial_credit_is_the_cluster_robust_test() -> None:
     made = paired_difference(columns(first, cluster=group), columns(second, cluster=group), seed=0)
     assert made.test == "cluster_t"
     assert ends(made.estimate) == pytest.approx(stats.factor_interval(first - second, one_way(group)))
-    t = (first - second).mean() / stats.cluster_se_cr1(first - second, group)
+    t = (first - second).mean() / stats.factor_se(first - second, one_way(group))
     assert made.p == pytest.approx(stats.t_tail(t, 19))
 
 

@@ -166,7 +166,7 @@ def test_bootstrap_follows_its_seed_and_not_the_order_of_answers(per_group: int)
 def test_an_interval_without_width_says_so() -> None:
     made = estimate(MacroF1(), labelled("ab" * 20, "ab" * 20, "ab"), seed=0)
     assert ends(made) == (1.0, 1.0)
-    assert made.note == "interval without width: every resample agrees"
+    assert made.note == "interval without width: nothing varies"
 
 
 # --- repeats ---------------------------------------------------------------------------------------------------------

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import io
 from pathlib import Path
 
@@ -66,6 +67,21 @@ def test_unclosed_quote_over_many_lines(tmp_path: Path) -> None:
     assert [row.values["id"] for row in rows] == [str(n) for n in range(1, 3000)]
     assert report.dropped == {"unclosed quote": 1}
     assert report.rows["unclosed quote"][0].startswith("a.csv:2: opened here, not closed up to line 1001;")
+
+
+@pytest.mark.parametrize("suffix", ["csv", "csv.gz"])
+def test_a_caller_may_allow_longer_records(tmp_path: Path, suffix: str) -> None:
+    text = "\n".join(map(str, range(1500)))
+    path = tmp_path / f"a.{suffix}"
+    content = f'id,q\n0,"{text}"\n1,x\n'.encode()
+    path.write_bytes(gzip.compress(content) if suffix.endswith("gz") else content)
+    report = LoadReport()
+    assert [row.values["q"] for row in read_rows(path, report, record_lines=1500)] == [text, "x"]
+    assert (report.read, report.dropped) == (2, {})
+    assert [row.values["q"] for row in read_rows(path, report, record_lines=1499)] == ["x"]
+    assert report.rows["unclosed quote"][0].startswith(
+        "a.csv" + ".gz" * suffix.endswith("gz") + ":2: opened here, not closed up to"
+    )
 
 
 def test_latin1_line_inside_an_unclosed_quote_keeps_its_own_reason(tmp_path: Path) -> None:

@@ -291,7 +291,7 @@ def test_a_part_of_a_split_that_is_missing(tmp_path: Path) -> None:
 
 def test_a_folder_is_needed() -> None:
     with pytest.raises(
-        UsageError, match=r"^Task hateful_memes_ocr needs its folder: --dir FOLDER \(layouts: phase2, phase1, parquet\)\.$"
+        UsageError, match=r"^Task hateful_memes_ocr needs its folder: --dir FOLDER \(layouts: phase2, phase1, parquet\), or"
     ):
         hateful_memes_ocr.load(None, "dev_seen", LoadReport())
 
@@ -325,7 +325,7 @@ def test_two_layouts_fit(tmp_path: Path) -> None:
     made(tmp_path, meme(1))
     made(tmp_path, meme(2), file="dev.jsonl")
     with pytest.raises(
-        DataError, match=r"phase2 in .*, phase1 in .*\. Pass the folder .*, or say format=phase2 or format=phase1\.$"
+        DataError, match=r"more than one copy .*phase2 in .*, phase1 in .*\. Pass --format phase2 or --format phase1\.$"
     ):
         hateful_memes.load(tmp_path, "dev_seen", LoadReport())
     assert [one.id for one in load(hateful_memes, tmp_path, layout="phase2")[0]] == ["00001"]
@@ -337,7 +337,7 @@ def test_two_copies_below_the_folder(tmp_path: Path) -> None:
     assert len(load(hateful_memes, tmp_path)[0]) == 3
     copy("data", tmp_path, "two")
     with pytest.raises(
-        DataError, match=r"more than one copy .*phase2 in .*one, phase2 in .*two\. Pass the folder of one of them\.$"
+        DataError, match=r"more than one copy .*phase2 in .*one, phase2 in .*two\. Pass the folder of one of them with --dir\.$"
     ):
         hateful_memes.load(tmp_path, "dev_seen", LoadReport())
 

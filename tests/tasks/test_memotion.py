@@ -304,7 +304,7 @@ def test_a_damaged_folder_says_what_is_wrong(tmp_path: Path, damage: Callable[[P
 
 def test_a_folder_is_needed() -> None:
     layouts = "kaggle_csv, kaggle_xlsx, codalab, semeval_test, parquet"
-    with pytest.raises(UsageError, match=rf"^Task memotion_ocr needs its folder: --dir FOLDER \(layouts: {layouts}\)\.$"):
+    with pytest.raises(UsageError, match=rf"^Task memotion_ocr needs its folder: --dir FOLDER \(layouts: {layouts}\), or"):
         memotion_ocr.load(None, "test", LoadReport())
     with pytest.raises(UsageError, match="Task memotion_ocr: the folder nowhere does not exist"):
         memotion_ocr.load(Path("nowhere"), "test", LoadReport())
@@ -327,7 +327,9 @@ def test_no_layout_and_two_layouts_are_named(tmp_path: Path) -> None:
         assert said in str(raised.value)
     shutil.copytree(KAGGLE, tmp_path / "a")
     shutil.copytree(FIXTURES / "semeval_test", tmp_path / "b")
-    with pytest.raises(DataError, match=r"more than one copy of Memotion: kaggle_csv \(a/labels\.csv\); semeval_test .*format="):
+    with pytest.raises(
+        DataError, match=r"more than one copy .*: kaggle_csv in .*a, semeval_test in .*b\. .* --format kaggle_csv or"
+    ):
         memotion_humor.load(tmp_path, "test", LoadReport())
     assert len(load(memotion_humor, tmp_path, "test", "kaggle_csv")[0]) == 3
     with pytest.raises(DataError, match=r"Looked for parquet: train-\*\.parquet"):
@@ -375,7 +377,7 @@ def test_a_codalab_file_of_any_name_is_known_by_its_first_line(tmp_path: Path) -
     (folder / "notes.csv").write_text("x\n")
     assert [one.id for one in load(memotion_humor, folder)[0]] == ["a9.jpg"]
     shutil.copy(folder / "train.csv", folder / "trial.csv")
-    with pytest.raises(DataError, match=r"more than one copy of Memotion: codalab \(train\.csv, trial\.csv\)"):
+    with pytest.raises(DataError, match=r"more than one copy .*: codalab in .*train\.csv, codalab in .*trial\.csv\. Leave one"):
         load(memotion_humor, folder)
 
 

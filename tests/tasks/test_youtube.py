@@ -259,7 +259,7 @@ def test_a_split_that_the_workbook_is_too_short_for() -> None:
 
 
 def test_a_folder_is_needed(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"^Task youtube_tagging needs its folder: --dir FOLDER \(layouts: xlsx, parquet\)\.$"):
+    with pytest.raises(UsageError, match=r"^Task youtube_tagging needs its folder: --dir FOLDER \(layouts: xlsx, parquet\), or"):
         youtube_tagging.load(None, "test", LoadReport())
     with pytest.raises(UsageError, match=r"nowhere: expected the dataset's folder, found none"):
         youtube_tagging.load(tmp_path / "nowhere", "test", LoadReport())
@@ -276,7 +276,7 @@ def test_no_layout_or_two(tmp_path: Path) -> None:
         assert part in str(error.value)
     workbook(tmp_path, [video(1)])
     packed(tmp_path, "train.parquet", [video(2, topics=["Pet"])])
-    with pytest.raises(DataError, match=r"xlsx in .*, parquet in .*, or say format=xlsx or format=parquet\.$"):
+    with pytest.raises(DataError, match=r"xlsx in .*, parquet in .*\. Pass --format xlsx or --format parquet\.$"):
         youtube_tagging.load(tmp_path, "train", LoadReport())
     assert [load(tmp_path, "train", layout)[0][0].id for layout in youtube_tagging.formats] == [name(1), name(2)]
 

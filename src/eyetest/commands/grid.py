@@ -44,7 +44,7 @@ class GridOptions:
     answer_is: Annotated[Literal["text", "letter", "index"] | None, flag("How the file writes the right choice.")] = None
     match: Annotated[Literal["tokens", "contains"] | None, flag("How short answers are compared.")] = None
     task: Annotated[tuple[str, ...], flag("Registered task. Repeatable. See: eyetest list tasks.")] = ()
-    dir: Annotated[str | None, flag("Folder that holds the task's files.")] = None
+    dir: Annotated[str | None, flag("Folder that holds the task's files; `embedded` for the small set inside eyetest.")] = None
     format: Annotated[str | None, flag("Layout of that folder; found out when left out.")] = None
     positive: Annotated[str | None, flag("Of two labels, the one whose misses and false alarms matter, e.g. hateful.")] = None
     split: Annotated[str | None, flag("Split of the task.")] = None
@@ -72,7 +72,7 @@ class GridOptions:
     backbone: Annotated[
         tuple[str, ...], flag("MODEL=TEXTMODEL: the text model it is built on, also in the run: gain and leakage. Repeatable.")
     ] = ()
-    exploration: Annotated[bool, flag("Adjust many tests for false discoveries (Benjamini-Hochberg) instead of Holm.")] = False
+    exploration: Annotated[bool, flag("Adjust tests of conditions and of models by Benjamini-Hochberg instead of Holm.")] = False
     out: Annotated[str | None, flag("Run directory; runs/TASK-HASH when left out.")] = None
     cache: Annotated[
         str | None, flag("Response cache shared between runs; $EYETEST_CACHE or the user's cache folder when left out.")

@@ -8,6 +8,7 @@ from rich.console import Console
 
 from eyetest.commands.say import say
 from eyetest.evaluation.plan import Plan, Requests, count_requests
+from eyetest.tasks import Card
 from eyetest.types import Model
 
 SHOWN_PLACES = 3
@@ -15,7 +16,10 @@ SHOWN_PLACES = 3
 
 
 def say_loads(console: Console, plan: Plan) -> None:
-    """The load report of every dataset: rows read, kept, dropped per reason with places."""
+    """The card of every dataset, then its load report: rows read, kept, dropped per reason with places."""
+    published = (survey.task.card for survey in plan.surveys if survey.task.card.licence != "unknown")
+    for line in dict.fromkeys(_card(card) for card in published):
+        say(console, line)
     for survey in plan.surveys:
         report = survey.report
         asked = "" if survey.n == survey.n_split else f", {survey.n} asked"
@@ -30,6 +34,12 @@ def say_loads(console: Console, plan: Plan) -> None:
                 more = ", ..." if count > SHOWN_PLACES else ""
                 said = f"  {word} {count}: {reason} ({'; '.join(places[:SHOWN_PLACES])}{more})"
                 say(console, said)
+
+
+def _card(card: Card) -> str:
+    """What a reader of numbers must know of a dataset: licence, what may be passed on, how to cite it."""
+    parts = [f"{card.title}: licence {card.licence}", card.redistribution, f"cite: {card.citation}" * bool(card.citation)]
+    return "; ".join(part.rstrip(".;") for part in parts if part) + "."
 
 
 def say_plan(console: Console, plan: Plan, models: Sequence[Model]) -> None:

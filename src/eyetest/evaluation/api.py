@@ -69,8 +69,8 @@ def evaluate(
     names them; a function's answers are never cached.
     conditions: as on the command line, e.g. ("image", "no_image+shuffled") or "image,no_image+shuffled".
     positive: of two labels, the one whose misses and false alarms matter. label_logprobs: ask for the probability of each
-    option. backbones: model -> the text model that it is built on, also among `models`. exploration: adjust many tests by
-    Benjamini-Hochberg instead of Holm.
+    option. backbones: model -> the text model that it is built on, also among `models`. exploration: adjust
+    tests of conditions and of models by Benjamini-Hochberg instead of Holm.
     out: run directory to keep, and to go on with; a temporary one when left out. cache: file for answers shared between
     runs; none when left out.
 

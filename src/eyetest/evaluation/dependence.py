@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from eyetest.evaluation.groups import Group, blind_of
 from eyetest.evaluation.results import Finding
-from eyetest.metrics import Columns
+from eyetest.metrics import Columns, gap_rate
 from eyetest.metrics.shapley import shapley
 from eyetest.metrics.sight import (
     attempted_gap,
@@ -56,13 +56,21 @@ def _finding(group: Group, condition: str, made: Estimate, lowest: float = math.
 
 def _with_and_without(group: Group, image: Columns, blind: str, dark: Columns, seed: int) -> Iterator[Finding]:
     about = f"image, {blind}"
-    lowest, highest = gap_bounds(image, dark)
+    failed = _outside(image) or _outside(dark)
+    if failed:
+        lowest, highest = gap_bounds(image, dark)
+        yield _finding(group, about, gap_rate(image, dark, seed=seed), lowest, highest)
     corrected = chance_corrected_gap(image, dark, seed=seed)
     if not math.isnan(best_possible_gap(image, seed=seed).value):  # else guessing has no closed form
         yield _finding(group, about, corrected)
         yield _finding(group, "image", best_possible_gap(image, seed=seed))
-    if corrected.n_failed or image.number_of("refused", "blocked") or dark.number_of("refused", "blocked"):
-        yield _finding(group, about, attempted_gap(image, dark, seed=seed), lowest, highest)
+    if image.number_of("refused", "blocked") or dark.number_of("refused", "blocked"):
+        yield _finding(group, about, attempted_gap(image, dark, seed=seed))
+
+
+def _outside(columns: Columns) -> bool:
+    """Whether some answers are outside n: failed, without a readable picture, or not scored."""
+    return len(columns.counted()) < len(columns)
 
 
 def _swapped(group: Group, image: Columns, other: Columns, seed: int) -> Iterator[Finding]:

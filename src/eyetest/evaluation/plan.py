@@ -60,14 +60,23 @@ class Dataset:
         return self.task.load if self.format is None else self.task.formats[self.format]
 
     def samples(self, report: LoadReport | None = None) -> Iterator[Sample]:
-        """Stream the split."""
-        return self._load(self.directory, self.split, report if report is not None else LoadReport())
+        """Stream the split; samples that name no cluster and show the same picture file go together."""
+        for sample in self._load(self.directory, self.split, report if report is not None else LoadReport()):
+            yield replace(sample, cluster=_picture(sample.images)) if sample.cluster is None and sample.images else sample
 
     def train(self) -> Iterator[Sample]:
         """Stream the training split; empty where there is none."""
         if self.task.train_split is None or self.task.train_split == self.split:
             return iter(())
         return self._load(self.directory, self.task.train_split, LoadReport())
+
+
+def _picture(pictures: tuple[Image, ...]) -> str | None:
+    """What pictures are called where they stand for a cluster, none where one was given as bytes."""
+    if any(picture.path is None for picture in pictures):
+        return None
+    named = "|".join(f"{picture.path}[{picture.member}]" for picture in pictures)
+    return f"picture {hashlib.sha256(named.encode('utf-8', 'surrogatepass')).hexdigest()[:16]}"
 
 
 @dataclass(frozen=True, slots=True)

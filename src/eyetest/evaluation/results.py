@@ -135,7 +135,7 @@ class Standing:
     model: str
     estimate: Estimate
     rank: int
-    """Shared by all that are not resolved from the best of them."""
+    """The best that is not ruled out, `rank_low`: several models may have the same."""
     rank_low: int
     """1 + models shown to be better."""
     rank_high: int

@@ -6,6 +6,8 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
+import numpy as np
+
 from eyetest.evaluation.groups import Group
 from eyetest.evaluation.results import ModelPair, Standing
 from eyetest.metrics import Columns, Metric, definable, pair
@@ -66,9 +68,9 @@ _SHARES = ("accuracy", "score_rate")
 
 
 def _resolution(first: Columns, second: Columns) -> tuple[float, float]:
-    """Resolution ratio and smallest detectable difference of two models' credit."""
+    """Resolution ratio and smallest detectable difference of two models' credit; nan where credit is partial."""
     both = pair(first, second)
-    if not len(both):
+    if not len(both) or not np.isin(np.concatenate([both.first, both.second]), (0.0, 1.0)).all():
         return math.nan, math.nan
     cells = paired_cells(both.first, both.second)
     effect = design_effect(both.first - both.second, both.factors) if both.factors.prefix else 1.0

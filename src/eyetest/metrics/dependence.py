@@ -36,7 +36,7 @@ SMALL = 5
 
 
 FEW = 20
-"""Below this expected denominator the coverage of a ratio's interval is not assured; what was measured is in docs/coverage.md."""
+"""A ratio whose observed denominator is smaller has a warning: coverage is shown from this one on (docs/coverage.md)."""
 
 
 def few(denominator: float) -> str:
@@ -73,8 +73,9 @@ def gap_rate(
 ) -> Estimate:
     """Gap Rate 1 - score rate without the picture / score rate with it, paired on samples (arXiv 2410.12329, eq. 2).
 
-    Log-ratio delta interval; bootstrap of the cells if one holds fewer than SMALL, or of the posterior of the cells where
-    resamples cannot vary; cluster-robust where answers go together. Value nan (0/0) or -inf (x/0) with a note where the
+    Independent answers of credit 0 or 1: log-ratio delta interval, or bootstrap of the cells if one holds fewer than SMALL.
+    Others: the delta interval on cluster-robust standard errors, whatever the counts. Where resamples cannot vary: the
+    posterior of the cells. Value nan (0/0) or -inf (x/0) with a note where the
     ratio is undefined: never average it.
     """
     pairs = pair(with_, without, policy)

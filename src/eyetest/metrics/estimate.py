@@ -51,7 +51,7 @@ def estimate(metric: Metric, columns: Columns, *, level: float = 0.95, seed: int
         note = withheld(distinct, factors.count)
         if not note:
             interval, method = _interval(metric, metric.counts(columns), kept, factors, level, seed, resamples)
-            note = "interval without width: every resample agrees" if interval[0] == interval[1] else ""
+            note = "interval without width: nothing varies" if interval[0] == interval[1] else ""
     return Estimate(
         metric=metric.name,
         value=value,

@@ -30,7 +30,7 @@ class Standing:
 
     @property
     def rank(self) -> int:
-        """The rank to print, `rank_low`: what is not resolved shares one."""
+        """The rank to print, `rank_low`: the best that is not ruled out; several models may have the same."""
         return self.rank_low
 
 

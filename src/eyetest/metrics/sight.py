@@ -339,8 +339,8 @@ def perceptual_score(
 
     Gat, Schwartz & Schwing 2021 (arXiv 2110.14375): the drop in accuracy when a modality is permuted over samples, divided
     by the model's accuracy. The undivided drop is `paired_difference(own, swapped)`. All partners count, also those for
-    which the same answer is right, as in a permutation. One permutation, not the paper's mean over several, unless `swapped`
-    has repeats. Intervals as `gap_rate`.
+    which the same answer is right, as in a permutation. One permutation, not the paper's mean over several: every repeat
+    shows the same partner. Intervals as `gap_rate`.
     """
     pairs = pair(own, swapped, policy)
     value = gap_rate_of(float(pairs.second.mean()), float(pairs.first.mean())) if len(pairs) else math.nan

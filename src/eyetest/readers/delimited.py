@@ -19,7 +19,7 @@ from eyetest.readers.text import LINE_TOO_LONG, flaw, physical_lines
 MAX_CELL = 16 << 20
 """Longest cell in characters; the csv module's own limit of 131,072 is too short for real files."""
 MAX_RECORD_LINES = 1000
-"""A record over more lines than this has lost a quote."""
+"""A record over more lines than this has lost a quote, unless the caller knows better."""
 
 
 class _RecordTooLongError(Exception):
@@ -29,8 +29,8 @@ class _RecordTooLongError(Exception):
 class _Feed:
     """Physical lines for csv.reader. Keeps those of the record being read, so that they can be read again."""
 
-    def __init__(self, path: Path) -> None:
-        self._lines = physical_lines(path)
+    def __init__(self, path: Path, record_lines: int) -> None:
+        self._lines, self._most = physical_lines(path), record_lines
         self._again: deque[tuple[int, bytes | None]] = deque()
         self.record: list[tuple[int, bytes | None]] = []
         self.flaw: tuple[str, str] | None = None
@@ -47,7 +47,7 @@ class _Feed:
         return self
 
     def __next__(self) -> str:
-        if len(self.record) >= MAX_RECORD_LINES:
+        if len(self.record) >= self._most:
             raise _RecordTooLongError
         number, raw = self._again.popleft() if self._again else next(self._lines)
         self.record.append((number, raw))
@@ -61,13 +61,14 @@ class _Feed:
         return raw.decode("utf-8", "replace").replace("\0", "")
 
 
-def read(path: Path, report: LoadReport) -> Iterator[Row]:
+def read(path: Path, report: LoadReport, *, record_lines: int = MAX_RECORD_LINES) -> Iterator[Row]:
     """Rows of a .csv or .tsv file as text; the first record is the header. Blank lines are skipped and not counted.
 
+    record_lines: a record over more lines than this has lost a quote. Where it has, as many lines are read twice.
     A .csv whose header has `;` and no `,` is read with `;`; `report.warnings` says so.
     """
     delimiter = _delimiter(path)
-    records = _records(path, delimiter, report)
+    records = _records(path, delimiter, report, record_lines)
     head = _header(path, records)
     if delimiter == ";":
         report.warn("separated by ; instead of ,", head.place)
@@ -105,12 +106,14 @@ def _delimiter(path: Path) -> str:
     return ";" if b";" in first and b"," not in first else ","
 
 
-def _records(path: Path, delimiter: str, report: LoadReport) -> Iterator[tuple[int, list[str]]]:
+def _records(
+    path: Path, delimiter: str, report: LoadReport, record_lines: int = MAX_RECORD_LINES
+) -> Iterator[tuple[int, list[str]]]:
     """(first line, cells) of every record that is not blank. Dropped records are counted as read here.
 
     The header is the first thing that comes out, so a flaw before it means that the header itself is broken.
     """
-    feed = _Feed(path)
+    feed = _Feed(path, record_lines)
     reader = csv.reader(feed, delimiter=delimiter, strict=True)
     at_header = True
     while True:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from eyetest.errors import UsageError, nearest
 from eyetest.readers import delimited, jsonl, parquet, xlsx
+from eyetest.readers.delimited import MAX_RECORD_LINES
 from eyetest.readers.load_report import LoadReport
 from eyetest.readers.row import Header, Row, unreadable
 from eyetest.readers.text import empty
@@ -46,8 +47,10 @@ FORMATS: Mapping[str, Format] = {
 """Suffix -> reader."""
 
 
-def read_rows(path: Path, report: LoadReport) -> Iterator[Row]:
+def read_rows(path: Path, report: LoadReport, *, record_lines: int = MAX_RECORD_LINES) -> Iterator[Row]:
     """Rows of one data file, streamed in one pass; JSON lists and nothing else are held in memory whole.
+
+    record_lines: a row of a CSV or TSV file over more lines than this has lost a quote.
 
     `report.files` and `report.read` are kept up to date and dropped rows are counted with reason and place; the consumer
     counts `report.kept`. The path is checked at once, the contents as rows are taken. Raises UsageError (no such file, no
@@ -55,7 +58,7 @@ def read_rows(path: Path, report: LoadReport) -> Iterator[Row]:
     """
     reader = _format(path)
     report.files.append(str(path))
-    return reader.read(path, report)
+    return delimited.read(path, report, record_lines=record_lines) if reader is _DELIMITED else reader.read(path, report)
 
 
 def columns(path: Path) -> tuple[str, ...]:

@@ -323,7 +323,7 @@ def _ranks(standings: Sequence[Standing]) -> Sheet:
         )
         for row in standings
     )
-    return Sheet("ranks", "Models in order; what is not resolved shares a rank", columns, made)
+    return Sheet("ranks", "Models in order, with the ranks that are not ruled out", columns, made)
 
 
 def items_sheet(items: Sequence[Item]) -> Sheet:

@@ -342,10 +342,6 @@ def _notes(results: Results) -> Iterator[tuple[str, str]]:
         if pair.estimate.note:
             compared = naming[pair.task].of(f"{pair.first} / {pair.second}", pair.prompt)
             yield pair.estimate.note, f"{pair.task}, {pair.model}, {compared}"
-    for found in results.findings:
-        if found.estimate.note and not found.slice and found.panel in _SHORT:
-            words = measure(found.estimate.metric).words
-            yield found.estimate.note, f"{found.task}, {found.model}, {found.condition}, {words}"
     inapplicable: Sequence[Mapping[str, Any]] = results.counts.get("inapplicable", ())
     for item in inapplicable:
         yield f"{item['condition']} does not apply to {item['samples']} samples", str(item["task"])

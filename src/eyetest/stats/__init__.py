@@ -5,7 +5,7 @@ Nothing here knows of samples or models. Rates are in [0, 1]; an undefined numbe
 
 from eyetest.stats.bootstrap import bootstrap_counts, percentile, pigeonhole_counts, posterior_cells
 from eyetest.stats.chance import RandomBaseline, random_baseline
-from eyetest.stats.clusters import cluster_se, cluster_se_cr1, effective_groups, group_sums, groups
+from eyetest.stats.clusters import cluster_se, effective_groups, group_sums, groups
 from eyetest.stats.factors import (
     Factors,
     crossed,
@@ -59,7 +59,6 @@ __all__ = [
     "bootstrap_counts",
     "clopper_pearson",
     "cluster_se",
-    "cluster_se_cr1",
     "crossed",
     "design_effect",
     "effective_groups",

@@ -68,15 +68,6 @@ def cluster_se(x: ArrayLike, group: ArrayLike) -> float:
     return float(np.sqrt((sums**2).sum()) / len(values))
 
 
-def cluster_se_cr1(x: ArrayLike, group: ArrayLike) -> float:
-    """`cluster_se` times sqrt(G / (G - 1)), the usual small-sample factor (CR1, Cameron & Miller 2015); nan for G < 2.
-
-    With every answer a group of its own it is the ordinary s / sqrt(n).
-    """
-    count = len(np.unique(np.asarray(group)))
-    return cluster_se(x, group) * math.sqrt(count / (count - 1)) if count > 1 else math.nan
-
-
 def cluster_se_cr2(x: ArrayLike, group: ArrayLike) -> float:
     """Standard error of the mean of x, (n,), unbiased if answers were independent after all (CR2); nan for G < 2.
 

@@ -71,7 +71,7 @@ def gap_rate_factor_ci(with_: ArrayLike, without: ArrayLike, factors: Factors, l
     """Gap rate of (n,) paired credits in [0, 1] that go together by `factors`. Both means must be above 0.
 
     `gap_rate_ci` with the log-ratio linearised (item i adds without_i / mean - with_i / mean), its clustered standard
-    error (`factor_se`) and Student's t; the same standard error for 0/1 credit and no groups, but for CR1's
+    error (`factor_se`) and Student's t; the same standard error for 0/1 credit and no groups, but for CR2's
     sqrt(n / (n - 1)).
     """
     x1, x0 = np.asarray(with_, np.float64), np.asarray(without, np.float64)

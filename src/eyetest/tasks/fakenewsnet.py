@@ -8,18 +8,19 @@ split called `all`.
 from __future__ import annotations
 
 import hashlib
-import os
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from eyetest.errors import DataError, UsageError
 from eyetest.readers.load_report import LoadReport
-from eyetest.readers.row import listed, unreadable
+from eyetest.readers.row import listed
 from eyetest.tasks import mmsoc
-from eyetest.tasks.fakenewsnet_files import SHORT, Item, Site, matches_parquet, matches_spotfake, parquet, spotfake
-from eyetest.tasks.fakenewsnet_tree import crawled, matches_crawled
+from eyetest.tasks.fakenewsnet_files import SHORT, Item, Site, parquet, parquet_files, spotfake, spotfake_files
+from eyetest.tasks.fakenewsnet_tree import crawled, crawled_files
+from eyetest.tasks.layouts import Layout, described, entries, find, instead, needed
 from eyetest.tasks.task import Card, Load, Task
 from eyetest.types import Sample
 
@@ -31,12 +32,12 @@ SPLITS = ("test", "train", "all")
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
-    """One way in which the dataset lies in a folder."""
+class _Published:
+    """One way in which the dataset lies in a folder, whichever site is asked for."""
 
-    matches: Callable[[Site, Path, bool], bool]
-    """(site, folder, whether it is the folder that the user named) -> whether the folder is laid out so."""
-    looks_for: str
+    files: Callable[[Site, Path, Path], list[Path]]
+    """(site, the folder that the user named, a folder) -> marker files in the latter."""
+    marker: str
     """The marker files, in words; {site} and {short} stand for the site's names."""
     splits: tuple[str, ...]
     """Splits that exist in this layout."""
@@ -44,21 +45,21 @@ class Layout:
     """(site, folder, split, report) -> items."""
 
 
-LAYOUTS: Mapping[str, Layout] = {
-    "spotfake": Layout(
-        matches_spotfake,
+_PUBLISHED: Mapping[str, _Published] = {
+    "spotfake": _Published(
+        spotfake_files,
         "{short}_test.csv and {short}_train.csv beside Images/{short}_test/ and Images/{short}_train/",
         ("test", "train"),
         spotfake,
     ),
-    "parquet": Layout(
-        matches_parquet,
+    "parquet": _Published(
+        parquet_files,
         "data/test-*.parquet and data/train-*.parquet, in the folder itself or one with {short} in its name",
         ("test", "train"),
         parquet,
     ),
-    "crawled": Layout(
-        matches_crawled,
+    "crawled": _Published(
+        crawled_files,
         "dataset/{site}_fake.csv and dataset/{site}_real.csv, or {site}/fake/ID/news content.json and {site}/real/...",
         ("all",),
         crawled,
@@ -67,63 +68,39 @@ LAYOUTS: Mapping[str, Layout] = {
 """Every layout by name."""
 
 
-def _describe(site: Site, names: tuple[str, ...] | Mapping[str, Layout]) -> str:
-    return "; ".join(f"{name} ({LAYOUTS[name].looks_for.format(site=site, short=SHORT[site])})" for name in names)
-
-
-def _folder(site: Site, folder: Path | None) -> Path:
-    if folder is None:
-        raise UsageError(f"Task {site} needs its folder: --dir FOLDER (layouts: {_describe(site, LAYOUTS)}).")
-    if not os.path.isdir(folder):  # pathlib's raises for a name that is too long
-        what = "is a file, not a folder" if os.path.isfile(folder) else "does not exist"
-        raise DataError(f"Task {site}: {folder} {what}. Pass the folder that holds one of: {_describe(site, LAYOUTS)}.")
-    return folder
-
-
-def _roots(site: Site, folder: Path, names: Mapping[str, Layout]) -> list[tuple[str, Path]]:
-    """(layout, where it begins) of all that is found in the folder or one level down."""
-    try:
-        inside = sorted(one for one in folder.iterdir() if one.is_dir())
-        found = []
-        for name, layout in names.items():
-            here = [folder] if layout.matches(site, folder, True) else []
-            found += [(name, root) for root in here or (one for one in inside if layout.matches(site, one, False))]
-    except OSError as error:
-        raise unreadable(folder, error) from error
-    return found
-
-
-def _root(site: Site, folder: Path, names: Mapping[str, Layout]) -> tuple[str, Path]:
-    """The one layout that the folder has. Raises DataError when it is none or more than one."""
-    found = _roots(site, folder, names)
-    if len(found) == 1:
-        return found[0]
-    if not found:
-        inside = sorted(one.name + "/" * one.is_dir() for one in folder.iterdir())
+def _root(site: Site, folder: Path | None, names: Collection[str]) -> tuple[str, Path]:
+    """The one of these layouts that the folder has, and where it begins."""
+    folder = needed(site, folder, names)
+    sought = {
+        name: Layout(one.marker.format(site=site, short=SHORT[site]), partial(one.files, site, folder))
+        for name, one in _PUBLISHED.items()
+        if name in names
+    }
+    if there := instead(folder):
+        what = "does not exist" if there == "none" else f"is {there}, not a folder"
+        raise DataError(f"Task {site}: {folder} {what}. Pass the folder that holds one of: {described(sought)}.")
+    found = find(site, folder, sought)
+    if found is None:
+        inside = [name + "/" * (folder / name).is_dir() for name in entries(folder)]
         raise DataError(
-            f"Task {site}: {folder} has no layout that is known. Looked there and one level down for: {_describe(site, names)}. "
-            f"Found: {listed(inside, 10) or 'an empty folder'}. Known layouts: {', '.join(LAYOUTS)}."
+            f"Task {site}: {folder} has no layout that is known. Looked there and one level down for: {described(sought)}. "
+            f"Found: {listed(inside, 10) or 'an empty folder'}. Known layouts: {', '.join(_PUBLISHED)}."
         )
-    choice = " or ".join(f"format={name}" for name in dict.fromkeys(name for name, _ in found))
-    if len({name for name, _ in found}) == 1:
-        choice = "the folder of one of them with --dir"
-    raise DataError(
-        f"Task {site}: {folder} holds more than one copy: {', '.join(f'{name} in {root}' for name, root in found)}. "
-        f"Pass {choice}. Known layouts: {', '.join(LAYOUTS)}."
-    )
+    return found.layout, found.root
 
 
-def _loader(site: Site, layouts: Mapping[str, Layout]) -> Load:
+def _loader(site: Site, *names: str) -> Load:
     def load(folder: Path | None, split: str, report: LoadReport) -> Iterator[Sample]:
-        name, root = _root(site, _folder(site, folder), layouts)
-        if split in LAYOUTS[name].splits:
-            return _samples(LAYOUTS[name].read(site, root, split, report), split, report)
+        name, root = _root(site, folder, names)
+        layout = _PUBLISHED[name]
+        if split in layout.splits:
+            return _samples(layout.read(site, root, split, report), split, report)
         if split == "train":
             # No error: a model that would learn from the training split then does without.
             report.drop("no such split", str(root), "a crawled tree is one split; pass --split all")
             return iter(())
         raise UsageError(
-            f"Task {site}: the layout {name} in {root} has no split {split!r}. Pass --split {' or '.join(LAYOUTS[name].splits)}."
+            f"Task {site}: the layout {name} in {root} has no split {split!r}. Pass --split {' or '.join(layout.splits)}."
         )
 
     return load
@@ -194,15 +171,16 @@ def _task(site: Site, card: Card) -> Task:
     return Task(
         name=site,
         card=card,
-        load=_loader(site, LAYOUTS),
+        load=_loader(site, *_PUBLISHED),
         scorers=mmsoc.scorers("misinformation"),
         metrics=mmsoc.metrics("misinformation"),
         prompts=mmsoc.prompts("misinformation"),
         splits=SPLITS,
-        formats={name: _loader(site, {name: layout}) for name, layout in LAYOUTS.items()},
+        formats={name: _loader(site, name) for name in _PUBLISHED},
         positive=LABELS[0],
         family="misinformation",
         train_split="train",
+        embedded="fakenewsnet",
     )
 
 

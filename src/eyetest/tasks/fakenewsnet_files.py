@@ -16,6 +16,8 @@ from eyetest.errors import DataError
 from eyetest.readers.load_report import LoadReport
 from eyetest.readers.row import Row, listed
 from eyetest.readers.rows import header, read_rows
+from eyetest.tasks.dataset_files import BadRowError, dropping, missing_parts, picture, plain, shown, split_in_name
+from eyetest.tasks.layouts import any_of
 from eyetest.types import Image
 
 Site = Literal["politifact", "gossipcop"]
@@ -27,14 +29,13 @@ SHORT: Mapping[Site, str] = {"politifact": "politi", "gossipcop": "gossip"}
 FAKE_IN_SPOTFAKE, FAKE_IN_PARQUET = 0, 1
 EXCEL_CELL = range(32_759, 32_768)
 """Lengths at which Excel has cut a cell: 32,767 characters at most, less where it cut at the end of a tweet id."""
+ARTICLE_LINES = 20_000
+"""Longest row of a CSV file in lines: articles hold line breaks, some more than a thousand."""
 
 _SPOTFAKE_COLUMNS = ("content", "image", "label")
 _PARQUET_COLUMNS = ("image", "text", "label")
 _PICTURE_NAME = re.compile(r"[^,\n]+\.(?:jpe?g|jpe|png|gif|webp|bmp|tiff?)", re.IGNORECASE)
 _ROW_END = re.compile(rf",{_PICTURE_NAME.pattern},[01](?:\.0)?\r?\n", re.IGNORECASE)
-_SPLIT_IN_NAME = re.compile(r"(train|test)[-_.]")
-_SHARD = re.compile(r"(.+)-(\d{5})-of-(\d{5})\.parquet")
-_PICTURE_START = re.compile(rb"\xff\xd8\xff|\x89PNG|GIF8|BM|RIFF....WEBP|II\*\0|MM\0\*|\0\0\0.ftypavi|P[1-6]\s", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,45 +59,29 @@ class Item:
 
 
 class Pictures:
-    """Finds pictures, drops rows without, and remembers whether any was there at all."""
+    """Finds pictures and remembers whether any was there at all."""
 
     def __init__(self, report: LoadReport, folder: Path) -> None:
         self.report, self.folder = report, folder
-        self.found = self.missing = 0
+        self.asked = self.found = 0
 
-    def named(self, name: str, place: str) -> Image | None:
-        """The picture `name` in the folder; None after the drop was counted."""
+    def named(self, name: str, place: str) -> Image:
+        """The picture `name` in the folder. Raises BadRowError."""
         if os.path.isabs(name) or ".." in re.split(r"[/\\]", name):  # a dataset must not reach for other files of this machine
-            self.report.drop("bad picture path", place, f"{name[:80]!r} points outside {self.folder}")
-            return None
+            raise BadRowError("bad picture path", f"{shown(name)} points outside {self.folder}")
         return self.first([self.folder / name] if name else [], place, name or "the cell is empty")
 
-    def first(self, candidates: list[Path], place: str, detail: str) -> Image | None:
-        """The first of these files that exists; None after the drop was counted. Warns where it does not begin as a picture."""
-        path = next((str(one) for one in candidates if os.path.isfile(one)), None)
-        if path is None:
-            self.missing += 1
-            self.report.drop("missing picture", place, detail[:80])
-            return None
+    def first(self, candidates: list[Path], place: str, detail: str) -> Image:
+        """The first of these files that exists. Raises BadRowError; warns where the file does not begin as a picture."""
+        self.asked += 1
+        image = picture(candidates, detail[:80], place, self.report)
         self.found += 1
-        if (start := _start(path)) is None or not _PICTURE_START.match(start):
-            self.report.warn(
-                "undecodable picture", place, f"{detail[:80]} begins with {start!r}" if start else f"{detail[:80]} is empty"
-            )
-        return Image(path=path)
+        return image
 
     def check_any_found(self, source: Path, way_out: str) -> None:
         """Raise DataError if rows named pictures and none was there."""
-        if self.missing and not self.found:
-            raise DataError(f"{source}: not one of {self.missing} pictures was found; looked in {self.folder}. {way_out}")
-
-
-def _start(path: str) -> bytes | None:
-    try:
-        with open(path, "rb") as file:
-            return file.read(12)
-    except OSError:
-        return None
+        if self.asked and not self.found:
+            raise DataError(f"{source}: not one of {self.asked} pictures was found; looked in {self.folder}. {way_out}")
 
 
 def warn_of_cut_cells(row: Row, report: LoadReport) -> None:
@@ -106,9 +91,9 @@ def warn_of_cut_cells(row: Row, report: LoadReport) -> None:
             report.warn("cell cut by Excel", row.place, f"{name!r} has {len(cell):,} characters; use the file as published")
 
 
-def matches_spotfake(site: Site, folder: Path, _named: bool) -> bool:
-    """Whether one of the site's two CSV files lies here."""
-    return any((folder / f"{SHORT[site]}_{split}.csv").is_file() for split in ("train", "test"))
+def spotfake_files(site: Site, _named: Path, folder: Path) -> list[Path]:
+    """Those of the site's two CSV files that lie here."""
+    return any_of(*(f"{SHORT[site]}_{split}.csv" for split in ("test", "train")))(folder)
 
 
 def spotfake(site: Site, folder: Path, split: str, report: LoadReport) -> Iterator[Item]:
@@ -118,30 +103,31 @@ def spotfake(site: Site, folder: Path, split: str, report: LoadReport) -> Iterat
     """
     name = f"{SHORT[site]}_{split}"
     path = folder / f"{name}.csv"
-    rows = read_rows(path, report)
+    rows = read_rows(path, report, record_lines=ARTICLE_LINES)
     _check_order(path)
     pictures = Pictures(report, _picture_folder(folder, name))
     for row in rows:
-        cells = [str(cell) for cell in row.values.values()]
-        warn_of_cut_cells(row, report)
-        if (flaw := _spotfake_flaw(cells)) is not None:
-            report.drop(flaw[0], row.place, flaw[1])
-            continue
-        index, content, image, label = cells[:4]
-        found = pictures.named(image.strip(), row.place)
-        if found is None:
-            continue
-        extra = {key: _plain(value) for key, value in list(row.values.items())[4:]}
-        yield Item(
-            id=Path(image.strip()).stem,
-            fake=_label(label) == FAKE_IN_SPOTFAKE,
-            text=content,
-            image=found,
-            place=row.place,
-            alike=(image.strip(),),
-            metadata={"split": split, "index": index, "image": image.strip(), "raw_label": label, **extra},
-        )
+        with dropping(row.place, report):
+            yield _spotfake_item(row, split, pictures)
     pictures.check_any_found(path, "Unpack Images/ beside the CSV files.")
+
+
+def _spotfake_item(row: Row, split: str, pictures: Pictures) -> Item:
+    """Raises BadRowError."""
+    cells = [str(cell) for cell in row.values.values()]
+    warn_of_cut_cells(row, pictures.report)
+    _check_spotfake(cells)
+    index, content, image, label = cells[:4]
+    extra = {key: plain(value) for key, value in list(row.values.items())[4:]}
+    return Item(
+        id=Path(image.strip()).stem,
+        fake=_label(label) == FAKE_IN_SPOTFAKE,
+        text=content,
+        image=pictures.named(image.strip(), row.place),
+        place=row.place,
+        alike=(image.strip(),),
+        metadata={"split": split, "index": index, "image": image.strip(), "raw_label": label, **extra},
+    )
 
 
 def _check_order(path: Path) -> None:
@@ -167,22 +153,22 @@ def _picture_folder(folder: Path, name: str) -> Path:
     )
 
 
-def _spotfake_flaw(cells: list[str]) -> tuple[str, str] | None:
-    """(reason, detail) if a row cannot be used as it stands."""
+def _check_spotfake(cells: list[str]) -> None:
+    """Raise BadRowError if a row cannot be used as it stands."""
     if not any(cell.strip() for cell in cells[1:]):
-        return "empty row", ""
+        raise BadRowError("empty row")
     index, content, _, label = cells[:4]
     swallowed = _ROW_END.findall(content)
     if swallowed:
-        return "swallowed rows", f"an unclosed quote took in {len(swallowed)} rows, so text and label do not belong together"
+        said = f"an unclosed quote took in {len(swallowed)} rows, so text and label do not belong together"
+        raise BadRowError("swallowed rows", said)
     if index.strip() and not re.fullmatch(r"\d+(\.0)?", index.strip()):
-        return "shifted row", f"the first cell is {index.strip()[:80]!r}, expected a row number"
+        raise BadRowError("shifted row", f"the first cell is {shown(index.strip())}, expected a row number")
     if _label(label) is None:
         others = [cell for cell in (*cells[:2], label, *cells[4:]) if _PICTURE_NAME.fullmatch(cell.strip())]
         if others:
-            return "shifted row", f"the picture {others[0].strip()[:80]!r} stands in another column than 'image'"
-        return _bad_label(label)
-    return None
+            raise BadRowError("shifted row", f"the picture {shown(others[0].strip())} stands in another column than 'image'")
+        raise _bad_label(label)
 
 
 def _label(value: Any) -> int | None:
@@ -190,18 +176,18 @@ def _label(value: Any) -> int | None:
     return {"0": 0, "1": 1, "0.0": 0, "1.0": 1}.get(str(value).strip()) if not isinstance(value, bool) else int(value)
 
 
-def _bad_label(value: Any) -> tuple[str, str]:
+def _bad_label(value: Any) -> BadRowError:
     if value is None or not str(value).strip():
-        return "no label", ""
-    return "unknown label", f"{str(value)[:80]!r}, expected 0 or 1"
+        return BadRowError("no label")
+    return BadRowError("unknown label", f"{shown(str(value))}, expected 0 or 1")
 
 
-def matches_parquet(site: Site, folder: Path, named: bool) -> bool:
+def parquet_files(site: Site, named: Path, folder: Path) -> list[Path]:
     """Parquet files do not say which site they hold, so a folder found by looking around must say it in its name."""
     name = folder.resolve().name.lower()
     other = next(short for key, short in SHORT.items() if key != site)
     ours = SHORT[site] in name
-    return (ours or (named and other not in name)) and bool(_parquet_files(folder))
+    return _parquet_files(folder) if ours or (folder == named and other not in name) else []
 
 
 def _parquet_files(folder: Path) -> list[Path]:
@@ -223,7 +209,8 @@ def parquet(site: Site, folder: Path, split: str, report: LoadReport) -> Iterato
     mine = [path for path in files if _split_of(path) in (split, None)]
     if not mine:
         raise DataError(f"{folder}: no Parquet file of the split {split!r}; found {listed((path.name for path in files), 10)}.")
-    _warn_of_missing_shards(mine, report)
+    for name in missing_parts(mine):
+        report.warn("missing Parquet file", name, "one of a numbered series; the split is smaller than published")
     for path in mine:
         names = header(path).names
         absent = [name for name in _PARQUET_COLUMNS if name not in names]
@@ -239,21 +226,7 @@ def parquet(site: Site, folder: Path, split: str, report: LoadReport) -> Iterato
 
 
 def _split_of(path: Path) -> str | None:
-    if path.parent.name in ("train", "test"):
-        return path.parent.name
-    found = _SPLIT_IN_NAME.match(path.name)
-    return found[1] if found else None
-
-
-def _warn_of_missing_shards(files: list[Path], report: LoadReport) -> None:
-    here = {path.name for path in files}
-    wanted = {
-        f"{shard[1]}-{number:05}-of-{shard[3]}.parquet"
-        for shard in filter(None, map(_SHARD.fullmatch, here))
-        for number in range(int(shard[3]))
-    }
-    for name in sorted(wanted - here):
-        report.warn("missing Parquet file", name, "one of a numbered series; the split is smaller than published")
+    return next((name for name in (path.parent.name, split_in_name(path)) if name in ("train", "test")), None)
 
 
 def _parquet_items(path: Path, split: str, report: LoadReport) -> Iterator[Item]:
@@ -264,27 +237,35 @@ def _parquet_items(path: Path, split: str, report: LoadReport) -> Iterator[Item]
             if _split_of(path) is None:
                 report.read -= 1  # a row of the other split is not dropped: it is not asked for
                 continue
-            report.warn("split differs from the file's name", row.place, repr(stated)[:80])
-        label, picture = _label(row.values["label"]), row.values["image"]
-        if label is None or not isinstance(picture, Image):
-            empty = all(row.values[name] in (None, "") for name in _PARQUET_COLUMNS)
-            reason = ("empty row", "") if empty else _bad_label(row.values["label"]) if label is None else ("missing picture", "")
-            report.drop(reason[0], row.place, reason[1])
-            continue
-        names = names or _picture_names(path)
-        number = int((picture.member or "").rpartition(":")[2])
-        yield _parquet_item(row, split, picture, names[number], f"{path.stem}:{number + 1}", label)
+            report.warn("split differs from the file's name", row.place, shown(stated))
+        with dropping(row.place, report):
+            image = _parquet_picture(row)
+            names = names or _picture_names(path)
+            number = int((image.member or "").rpartition(":")[2])
+            yield _parquet_item(row, split, image, names[number], f"{path.stem}:{number + 1}")
 
 
-def _parquet_item(row: Row, split: str, picture: Image, file: str | None, number: str, label: int) -> Item:
+def _parquet_picture(row: Row) -> Image:
+    """Raises BadRowError for a row that lacks its picture or its label."""
+    image = row.values["image"]
+    if all(row.values[name] in (None, "") for name in _PARQUET_COLUMNS):
+        raise BadRowError("empty row")
+    if _label(row.values["label"]) is None:
+        raise _bad_label(row.values["label"])
+    if not isinstance(image, Image):
+        raise BadRowError("missing picture")
+    return image
+
+
+def _parquet_item(row: Row, split: str, image: Image, file: str | None, number: str) -> Item:
     text = row.values["text"]
-    extra = {key: _plain(value) for key, value in row.values.items() if key not in (*_PARQUET_COLUMNS, "split")}
+    extra = {key: plain(value) for key, value in row.values.items() if key not in (*_PARQUET_COLUMNS, "split")}
     stem = Path(file).stem if file else ""
     return Item(
         id=stem or number,
-        fake=label == FAKE_IN_PARQUET,
+        fake=_label(row.values["label"]) == FAKE_IN_PARQUET,
         text=text if isinstance(text, str) else "",
-        image=picture,
+        image=image,
         place=row.place,
         alike=(file,) if file else (),
         metadata={"split": split, "image": file, "raw_label": str(row.values["label"]), **extra},
@@ -305,8 +286,3 @@ def _picture_names(path: Path) -> list[str | None]:
     except (pa.ArrowException, OSError) as error:
         raise DataError(f"{path} is not a readable Parquet file: {str(error).splitlines()[0]}. Fetch it again.") from error
     return [os.path.basename(cell["path"]) if cell and cell["path"] else None for cell in cells]
-
-
-def _plain(value: Any) -> Any:
-    """A further column's value as any JSON writer takes it."""
-    return value if value is None or isinstance(value, str | int | float) else str(value)

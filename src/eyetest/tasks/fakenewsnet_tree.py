@@ -19,9 +19,10 @@ import orjson
 
 from eyetest.errors import DataError
 from eyetest.readers.load_report import LoadReport
-from eyetest.readers.row import listed
+from eyetest.readers.row import Row, listed
 from eyetest.readers.rows import header, read_rows
 from eyetest.readers.text import flaw
+from eyetest.tasks.dataset_files import BadRowError, dropping, shown
 from eyetest.tasks.fakenewsnet_files import Item, Pictures, Site, warn_of_cut_cells
 
 KINDS = ("fake", "real")
@@ -66,9 +67,9 @@ def _tree(site: Site, kind: str, folder: Path) -> Path | None:
     return next((path for path in paths if path.is_dir()), None)
 
 
-def matches_crawled(site: Site, folder: Path, _named: bool) -> bool:
-    """Whether a label file or a part of the tree lies here."""
-    return any(_label_file(site, kind, folder) or _tree(site, kind, folder) for kind in KINDS)
+def crawled_files(site: Site, _named: Path, folder: Path) -> list[Path]:
+    """The label files and the parts of the tree that lie here."""
+    return [path for kind in KINDS for path in (_label_file(site, kind, folder), _tree(site, kind, folder)) if path]
 
 
 def crawled(site: Site, folder: Path, _split: str, report: LoadReport) -> Iterator[Item]:
@@ -85,13 +86,11 @@ def crawled(site: Site, folder: Path, _split: str, report: LoadReport) -> Iterat
             )
     pictures, seen = Pictures(report, folder / "images"), dict[str, str]()
     for entry in _entries(site, folder, report):
-        if entry.id in seen:
-            report.drop("duplicate id", entry.place, f"{entry.id!r}, the first stands in {seen[entry.id]}")
-            continue
-        seen[entry.id] = entry.place
-        item = _item(entry, _tree(site, entry.kind, folder), pictures)
-        if item is not None:
-            yield item
+        with dropping(entry.place, report):
+            if entry.id in seen:
+                raise BadRowError("duplicate id", f"{entry.id!r}, the first stands in {seen[entry.id]}")
+            seen[entry.id] = entry.place
+            yield _item(entry, _tree(site, entry.kind, folder), pictures)
     pictures.check_any_found(
         folder,
         f"FakeNewsNet holds URLs of pictures only: fetch them and save each as ID{SUFFIXES[0]} there or in its article's folder.",
@@ -111,10 +110,10 @@ def _entries(site: Site, folder: Path, report: LoadReport) -> Iterator[_Entry]:
         for article in sorted(one for one in tree.iterdir() if one.is_dir() and one.name not in listed_ids):
             report.read += 1
             place = f"{site}/{kind}/{article.name}"
-            if (article / ARTICLE).is_file():
+            with dropping(place, report):
+                if not (article / ARTICLE).is_file():
+                    raise BadRowError("empty article folder", f"no {ARTICLE}: the page was gone when it was crawled")
                 yield _Entry(article.name, kind, place)
-            else:
-                report.drop("empty article folder", place, f"no {ARTICLE}: the page was gone when it was crawled")
 
 
 def _labelled(site: Site, kind: str, path: Path, report: LoadReport) -> Iterator[_Entry]:
@@ -126,29 +125,32 @@ def _labelled(site: Site, kind: str, path: Path, report: LoadReport) -> Iterator
             f"Is this the file that FakeNewsNet publishes?"
         )
     for row in read_rows(path, report):
-        cells = {name: str(cell).strip() for name, cell in row.values.items()}
-        if not any(cells.values()):
-            report.drop("empty row", row.place)
-        elif not re.fullmatch(rf"{site}[\w.-]*", cells["id"]):
-            report.drop("shifted row", row.place, f"the id is {cells['id'][:80]!r}, expected {site}...")
-        else:
-            warn_of_cut_cells(row, report)
-            url, tweets = cells.get("news_url") or cells.get("url") or "", cells.get("tweet_ids")
-            yield _Entry(cells["id"], kind, row.place, cells["title"], url, None if tweets is None else len(tweets.split()))
+        with dropping(row.place, report):
+            yield _entry(site, kind, row, report)
 
 
-def _item(entry: _Entry, tree: Path | None, pictures: Pictures) -> Item | None:
-    """The article and its picture; None after the drop was counted."""
+def _entry(site: Site, kind: str, row: Row, report: LoadReport) -> _Entry:
+    """Raises BadRowError."""
+    cells = {name: str(cell).strip() for name, cell in row.values.items()}
+    if not any(cells.values()):
+        raise BadRowError("empty row")
+    if not re.fullmatch(rf"{site}[\w.-]*", cells["id"]):
+        raise BadRowError("shifted row", f"the id is {shown(cells['id'])}, expected {site}...")
+    warn_of_cut_cells(row, report)
+    url, tweets = cells.get("news_url") or cells.get("url") or "", cells.get("tweet_ids")
+    return _Entry(cells["id"], kind, row.place, cells["title"], url, None if tweets is None else len(tweets.split()))
+
+
+def _item(entry: _Entry, tree: Path | None, pictures: Pictures) -> Item:
+    """The article and its picture. Raises BadRowError."""
     beside = None if tree is None else tree / entry.id
     folders = [pictures.folder] if beside is None else [pictures.folder, beside]
     candidates = [folder / f"{entry.id}{suffix}" for folder in folders for suffix in SUFFIXES]
     image = pictures.first(candidates, entry.place, f"{entry.id}{SUFFIXES[0]}")
-    if image is None:
-        return None
     article = {} if beside is None else _article(beside / ARTICLE, entry.place, pictures.report)
     title, text = _words(article, "title") or entry.title, _words(article, "text")
     if _NOT_AN_ARTICLE.fullmatch(title):
-        pictures.report.warn("title is not an article's", entry.place, repr(title[:80]))
+        pictures.report.warn("title is not an article's", entry.place, shown(title))
     if title and not text:
         pictures.report.warn("no article: the title alone", entry.place)
     url = entry.url or _words(article, "url")

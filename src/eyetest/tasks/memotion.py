@@ -20,9 +20,10 @@ from functools import partial
 from pathlib import Path
 
 from eyetest.readers.load_report import LoadReport
-from eyetest.readers.rows import read_rows
 from eyetest.tasks import mmsoc
-from eyetest.tasks.memotion_files import LAYOUTS, SPLITS, Meme, find
+from eyetest.tasks.dataset_files import BadRowError, dropping, references, shown
+from eyetest.tasks.layouts import Found
+from eyetest.tasks.memotion_files import LAYOUTS, SPLITS, Meme, locate, memes
 from eyetest.tasks.memotion_lines import CUT, LEVELS
 from eyetest.tasks.task import Card, Load, Task
 from eyetest.types import Kind, Sample
@@ -67,41 +68,41 @@ class _Question:
 
     def load(self, folder: Path | None, split: str, report: LoadReport, *, only: str | None = None) -> Iterator[Sample]:
         """Samples of a split. The folder and its layout are checked at once."""
-        layout, files = find(self.task, folder, only)
-        return self._samples(layout, files, split, report)
+        return self._samples(locate(self.task, folder, only), split, report)
 
-    def _samples(self, layout: str, files: list[Path], split: str, report: LoadReport) -> Iterator[Sample]:
-        references = _references(files[0].parent, self.key, report) if self.kind == "description" else {}
-        found = False
-        for meme in LAYOUTS[layout].memes(files, split, report):
-            target = self._target(meme, references, report)
-            if target is not None:
-                report.kept += 1
-                found = found or bool(target)
-                yield self._sample(meme, target, layout, split, report)
-        if references and not found:
-            report.warn("no reference belongs to this split", f"{self.key}.jsonl", f"its first id is {next(iter(references))!r}")
-
-    def _target(self, meme: Meme, references: Mapping[str, list[str]], report: LoadReport) -> tuple[str, ...] | None:
-        """The gold answer; None after the drop was counted."""
-        if _is_shifted(meme, report):
-            return None
+    def _samples(self, found: Found, split: str, report: LoadReport) -> Iterator[Sample]:
+        texts: Mapping[str, tuple[str, ...]] = {}
         if self.kind == "description":
-            return tuple(references.get(meme.id, ()))
+            places, flaw = (found.folder, found.root), "reference without an id or a text"
+            texts = references(places, self.key, report, name=lambda name: name if isinstance(name, str) else None, flaw=flaw)
+        any_text = False
+        for meme in memes(found, split, report):
+            with dropping(meme.place, report):
+                target = self._target(meme, texts)
+                any_text = any_text or bool(target)
+                sample = self._sample(meme, target, found.layout, split, report)
+                report.kept += 1
+                yield sample
+        if texts and not any_text:
+            report.warn("no reference belongs to this split", f"{self.key}.jsonl", f"its first id is {next(iter(texts))!r}")
+
+    def _target(self, meme: Meme, texts: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
+        """The gold answer. texts: references by id. Raises BadRowError."""
+        _check_shift(meme)
+        if self.kind == "description":
+            return texts.get(meme.id, ())
         if self.kind == "transcription":
             text, flaw = reference(meme.values["text_corrected"])
             if text is not None and "text_corrected" in meme.values.get(CUT, ()):
                 text, flaw = None, "reference cut at an unclosed quote"
             if text is None:
-                report.drop(flaw, meme.place)
-                return None
+                raise BadRowError(flaw)
             return (text,)
         raw = str(meme.values.get(self.column) or "").strip()
         if raw.lower() in self.labels:
             return (self.labels[raw.lower()],)
-        wanted = f"{self.column} is {raw[:80]!r}; expected one of {', '.join(LEVELS[self.column])}"
-        report.drop("unknown label" if raw else "no label", meme.place, wanted)
-        return None
+        wanted = f"{self.column} is {shown(raw)}; expected one of {', '.join(LEVELS[self.column])}"
+        raise BadRowError("unknown label" if raw else "no label", wanted)
 
     def _sample(self, meme: Meme, target: tuple[str, ...], layout: str, split: str, report: LoadReport) -> Sample:
         text, flaw = reference(meme.values["text_corrected"])
@@ -137,38 +138,16 @@ def reference(cell: str | None) -> tuple[str | None, str]:
     return text.strip(), "HTML entities unescaped" if text != cell else ""
 
 
-def _is_shifted(meme: Meme, report: LoadReport) -> bool:
+def _check_shift(meme: Meme) -> None:
     for column in LEVELS:
         value = str(meme.values.get(column) or "").strip().lower()
         if _COLUMN_OF.get(value, column) != column:
-            report.drop("shifted row", meme.place, f"{column} is {value!r}, a label of {_COLUMN_OF[value]}")
-            return True
-    return False
+            raise BadRowError("shifted row", f"{column} is {value!r}, a label of {_COLUMN_OF[value]}")
 
 
 def _digest(text: str) -> str:
     """Of a text without regard to case and white space."""
     return hashlib.blake2b(" ".join(text.casefold().split()).encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
-
-
-def _references(folder: Path, key: str, report: LoadReport) -> dict[str, list[str]]:
-    """Sample id -> reference texts from `references/KEY.jsonl` (`{"id": ..., "reference": ...}`); empty without the file."""
-    path, found = folder / "references" / f"{key}.jsonl", dict[str, list[str]]()
-    if not path.is_file():
-        return found
-    seen = LoadReport()
-    for row in read_rows(path, seen):
-        name, text = row.values.get("id"), row.values.get("reference")
-        texts = [one for one in (text if isinstance(text, list) else [text]) if isinstance(one, str) and one.strip()]
-        if not isinstance(name, str) or not texts:
-            seen.drop("reference without an id or a text", row.place)
-            continue
-        found.setdefault(name, []).extend(texts)
-    report.files.append(str(path))
-    for reason, places in seen.rows.items():
-        for place in places:
-            report.warn(reason, place)
-    return found
 
 
 def _task(
@@ -197,6 +176,7 @@ def _task(
         positive=positive,
         family="ocr" if key == "ocr" else "",
         train_split="train",
+        embedded="memotion",
     )
 
 

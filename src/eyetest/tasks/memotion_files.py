@@ -5,15 +5,17 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from eyetest.errors import DataError, UsageError
 from eyetest.readers.load_report import LoadReport
-from eyetest.readers.row import Row, listed, unreadable
+from eyetest.readers.row import Row, listed
 from eyetest.readers.rows import header, read_rows
+from eyetest.tasks.dataset_files import BadRowError, check_parts, dropping, picture_format, shown, split_in_name
+from eyetest.tasks.layouts import Found, Layout, all_of, any_of, entries, find, instead, needed
 from eyetest.tasks.memotion_lines import LEVELS, is_training_file, read_lines
 from eyetest.types import Image
 
@@ -31,15 +33,6 @@ ALIASES: Mapping[str, tuple[str, ...]] = {
 }
 """Column -> the names that it has in public copies."""
 
-_SIGNATURES: Mapping[bytes, str] = {
-    b"\xff\xd8\xff": "jpeg",
-    b"\x89PNG": "png",
-    b"GIF8": "gif",
-    b"BM": "bmp",
-    b"RIFF": "webp",
-    b"II*\0": "tiff",
-    b"MM\0*": "tiff",
-}
 _ENDINGS = {".jpg": "jpeg", ".jpe": "jpeg", ".tif": "tiff"}
 _CODE = re.compile(r"(?P<sentiment>-1|0|1)_(?P<binary>[01]{4})_(?P<levels>[0-3]{3}[01])")
 _SENTIMENTS = {"-1": "negative", "0": "neutral", "1": "positive"}
@@ -55,18 +48,6 @@ class Meme:
     place: str
     image: Image
     image_name: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Layout:
-    """One way in which the dataset is published."""
-
-    marker: str
-    """What a folder must hold, in words."""
-    files: Callable[[Path], list[Path]]
-    """The label files of this layout in a folder; empty where it is not this layout."""
-    memes: Callable[[list[Path], str, LoadReport], Iterator[Meme]]
-    """(label files, split, report) -> memes of the split with their pictures."""
 
 
 @dataclass(slots=True)
@@ -110,30 +91,20 @@ class Pictures:
                 f"the folders {looked} of {folder}. Put the pictures into {folder / 'images'}."
             )
 
-    def find(self, name: str, place: str, report: LoadReport) -> Image | None:
-        """The picture of this name, or None after the drop was counted; only its first bytes are looked at."""
+    def find(self, name: str, place: str, report: LoadReport) -> Image:
+        """The picture of this name; only its first bytes are looked at. Raises BadRowError."""
         found = name if name in self.names else self.folded.get(name.casefold())
         if not name or found is None:
-            report.drop("missing picture", place, repr(name[:80]))
-            return None
+            raise BadRowError("missing picture", shown(name))
         if found != name:
             report.warn("picture name differs in case", place, f"{name!r}, found {found!r}")
         path = os.path.join(self.folder, found)
-        kind = _content(path)
+        kind, _ = picture_format(path)
         if kind is None:
             report.warn("undecodable picture", place, f"{found!r} does not begin like a picture")
         elif kind != _named(found):
             report.warn("picture is not what its name says", place, f"{found!r} is {kind}")
         return Image(path=path)
-
-
-def _content(path: str) -> str | None:
-    try:
-        with open(path, "rb", buffering=0) as file:
-            head = file.read(8)
-    except OSError:
-        return None
-    return next((kind for signature, kind in _SIGNATURES.items() if head.startswith(signature)), None)
 
 
 def _named(name: str) -> str:
@@ -152,13 +123,13 @@ def _named_memes(path: Path, rows: list[tuple[str, Row]], report: LoadReport) ->
     names = {name: str(row.values["image_name"] or "").strip() for name, row in rows}
     pictures = Pictures(path.parent, (name for name in names.values() if name), path)
     for name, row in rows:
-        if all(value is None for column, value in row.values.items() if column in ALIASES):
-            report.drop("empty row", row.place)
-        elif (image := pictures.find(names[name], row.place, report)) is not None:
-            yield Meme(name, row.values, row.place, image, names[name])
+        with dropping(row.place, report):
+            if all(value is None for column, value in row.values.items() if column in ALIASES):
+                raise BadRowError("empty row")
+            yield Meme(name, row.values, row.place, pictures.find(names[name], row.place, report), names[name])
 
 
-def _kaggle(files: list[Path], split: str, report: LoadReport) -> Iterator[Meme]:
+def _kaggle(files: Sequence[Path], split: str, report: LoadReport) -> Iterator[Meme]:
     """Ids are `SPLIT-ROW`, 0-based within the split, as in the Parquet files, which name no pictures."""
     (path,) = files
     columns, seen = _columns(path), _Recorded()
@@ -195,7 +166,7 @@ def _cell(value: Any) -> Any:
     return str(value) if str(value).strip() else None
 
 
-def _codalab(files: list[Path], split: str, report: LoadReport, *, labelled: bool = True) -> Iterator[Meme]:
+def _codalab(files: Sequence[Path], split: str, report: LoadReport, *, labelled: bool = True) -> Iterator[Meme]:
     """Ids are picture names; the second meme of one name is `NAME#2`."""
     path, seen = files[0], _Recorded()
     counts: Counter[str] = Counter()
@@ -204,7 +175,7 @@ def _codalab(files: list[Path], split: str, report: LoadReport, *, labelled: boo
         name = row.values["image_name"].strip()
         counts[name] += 1
         if counts[name] > 1:
-            seen.warn("duplicate picture name", row.place, f"{name[:80]!r} for the {counts[name]}. time")
+            seen.warn("duplicate picture name", row.place, f"{shown(name)} for the {counts[name]}. time")
         rows.append((seen.read - 1, name if counts[name] == 1 else f"{name}#{counts[name]}", row))
     mine = part(seen.read, split) if labelled else range(seen.read)
     report.files.append(str(path))
@@ -212,7 +183,7 @@ def _codalab(files: list[Path], split: str, report: LoadReport, *, labelled: boo
     yield from _named_memes(path, [(name, row) for at, name, row in rows if at in mine], report)
 
 
-def _semeval(files: list[Path], split: str, report: LoadReport) -> Iterator[Meme]:
+def _semeval(files: Sequence[Path], split: str, report: LoadReport) -> Iterator[Meme]:
     """The test set; labels come from `Meme_groundTruth.csv` by picture name. It has no other split."""
     texts, truth = files
     if split != "test":
@@ -233,7 +204,7 @@ def _truth(path: Path, report: LoadReport) -> dict[str, dict[str, str]]:
     for row in read_rows(path, seen):
         name, code = (row.values[names[column]].strip() for column in ("image_name", "labels"))
         if found.setdefault(name, _decoded(code)) != _decoded(code):
-            seen.warn("two sets of labels for one picture", row.place, f"{name[:80]!r}; the first is kept")
+            seen.warn("two sets of labels for one picture", row.place, f"{shown(name)}; the first is kept")
         if _contradicts(code):
             seen.warn("labels contradict each other", row.place, f"{code!r}; the levels at its end are used")
     report.files.append(str(path))
@@ -256,14 +227,15 @@ def _contradicts(code: str) -> bool:
     return parts is not None and [one == "0" for one in parts["binary"]] != [one == "0" for one in parts["levels"]]
 
 
-def _parquet(files: list[Path], split: str, report: LoadReport) -> Iterator[Meme]:
+def _parquet(files: Sequence[Path], split: str, report: LoadReport) -> Iterator[Meme]:
     """Files named after the split, else all; a column `split` decides about each row. Ids are `SPLIT-ROW` within the split."""
-    named = [path for path in files if _split_of(path.name.split("-")[0].split(".")[0]) == split]
+    named = [path for path in files if _split_of(split_in_name(path)) == split]
     if not named and all("split" not in header(path).names for path in files):
         raise DataError(
             f"{files[0].parent}: no Parquet file for the split {split!r}: found {listed(path.name for path in files)}, and no "
             f"column 'split' in them. Name the files train-*.parquet, validation-*.parquet, test-*.parquet."
         )
+    check_parts(named or files)
     position = 0
     for path in named or files:
         columns, seen, before = _columns(path), _Recorded(), 0
@@ -274,11 +246,11 @@ def _parquet(files: list[Path], split: str, report: LoadReport) -> Iterator[Meme
             position, before = position + (seen.read - before if mine else 0), seen.read
             if not mine:
                 continue
-            name, meme = f"{split}-{position - 1}", _renamed(row, columns)
-            if not isinstance(meme.values["image_name"], Image):
-                report.drop("missing picture", row.place, "the cell is empty")
-            else:
-                yield Meme(name, meme.values, row.place, meme.values["image_name"])
+            with dropping(row.place, report):
+                values = _renamed(row, columns).values
+                if not isinstance(values["image_name"], Image):
+                    raise BadRowError("missing picture", "the cell is empty")
+                yield Meme(f"{split}-{position - 1}", values, row.place, values["image_name"])
         seen.tell(report, range(before, seen.read))
         report.files.append(str(path))
 
@@ -287,16 +259,8 @@ def _split_of(name: str) -> str:
     return {"val": "validation", "valid": "validation", "dev": "validation"}.get(name.lower(), name.lower())
 
 
-def _if_all(*names: str) -> Callable[[Path], list[Path]]:
-    def find(folder: Path) -> list[Path]:
-        paths = [folder / name for name in names]
-        return paths if all(path.is_file() for path in paths) else []
-
-    return find
-
-
 def _xlsx(folder: Path) -> list[Path]:
-    return [] if (folder / "labels.csv").is_file() else _if_all("labels.xlsx")(folder)
+    return [] if (folder / "labels.csv").is_file() else any_of("labels.xlsx")(folder)
 
 
 def _codalab_file(folder: Path) -> list[Path]:
@@ -313,48 +277,45 @@ def _is_training_file(path: Path) -> bool:
 
 
 LAYOUTS: Mapping[str, Layout] = {
-    "kaggle_csv": Layout("labels.csv and a folder images/", _if_all("labels.csv"), _kaggle),
-    "kaggle_xlsx": Layout("labels.xlsx and a folder images/", _xlsx, _kaggle),
-    "codalab": Layout("data_7000_new.csv and a folder of pictures", _codalab_file, _codalab),
+    "kaggle_csv": Layout("labels.csv and a folder images/", any_of("labels.csv")),
+    "kaggle_xlsx": Layout("labels.xlsx and a folder images/", _xlsx),
+    "codalab": Layout("data_7000_new.csv and a folder of pictures", _codalab_file, one_file=True),
     "semeval_test": Layout(
-        "2000_testdata.csv, Meme_groundTruth.csv and a folder 2000_data/",
-        _if_all("2000_testdata.csv", "Meme_groundTruth.csv"),
-        _semeval,
+        "2000_testdata.csv, Meme_groundTruth.csv and a folder 2000_data/", all_of("2000_testdata.csv", "Meme_groundTruth.csv")
     ),
-    "parquet": Layout(
-        "train-*.parquet, validation-*.parquet, test-*.parquet", lambda folder: sorted(folder.glob("*.parquet")), _parquet
-    ),
+    "parquet": Layout("train-*.parquet, validation-*.parquet, test-*.parquet", any_of("*.parquet")),
 }
-"""Layout name -> how it is recognised and read."""
+"""Layout name -> how it is recognised."""
+
+_READERS: Mapping[str, Callable[[Sequence[Path], str, LoadReport], Iterator[Meme]]] = {
+    "kaggle_csv": _kaggle,
+    "kaggle_xlsx": _kaggle,
+    "codalab": _codalab,
+    "semeval_test": _semeval,
+    "parquet": _parquet,
+}
 
 
-def find(task: str, folder: Path | None, only: str | None = None) -> tuple[str, list[Path]]:
-    """(layout, its label files) in a folder or, if there is none, in its subfolders.
+def memes(found: Found, split: str, report: LoadReport) -> Iterator[Meme]:
+    """Memes of a split with their pictures."""
+    return _READERS[found.layout](found.files, split, report)
+
+
+def locate(task: str, folder: Path | None, only: str | None = None) -> Found:
+    """The copy of the dataset in a folder or, if there is none, in its subfolders.
 
     only: the one layout to look for. Raises UsageError without a folder, DataError when no layout or several are found.
     """
     known = {only: LAYOUTS[only]} if only else LAYOUTS
-    if folder is None:
-        raise UsageError(f"Task {task} needs its folder: --dir FOLDER (layouts: {', '.join(known)}).")
-    if not os.path.isdir(folder):  # pathlib's raises for a name that is too long
-        what = "is a file; pass the folder that holds it" if os.path.exists(folder) else "does not exist"
+    folder = needed(task, folder, known)
+    if there := instead(folder):
+        what = "does not exist" if there == "none" else f"is {there}; pass the folder that holds it"
         raise UsageError(f"Task {task}: the folder {folder} {what} (layouts: {', '.join(known)}).")
-    try:
-        holds = sorted(folder.iterdir())
-    except OSError as error:
-        raise unreadable(folder, error) from error
-    inside = [path for path in holds if path.is_dir() and os.access(path, os.R_OK | os.X_OK)]
-    for level in ([folder], inside):
-        found = [(name, files) for place in level for name, layout in known.items() if (files := layout.files(place))]
-        several = [(name, files) for name, files in found if name == "codalab" and len(files) > 1]
-        if len(found) > 1 or several:
-            named = "; ".join(f"{name} ({', '.join(str(path.relative_to(folder)) for path in files)})" for name, files in found)
-            raise DataError(
-                f"Task {task}: {folder} holds more than one copy of Memotion: {named}. Pass the folder of one, or say format= "
-                f"with the layout."
-            )
-        if found:
-            return found[0]
-    looked = "; ".join(f"{name}: {layout.marker}" for name, layout in known.items())
-    there = listed((path.name for path in holds), 10) or "nothing"
-    raise DataError(f"Task {task}: no known layout in {folder} or its subfolders. Looked for {looked}. The folder holds {there}.")
+    found = find(task, folder, known)
+    if found is None:
+        looked = "; ".join(f"{name}: {layout.marker}" for name, layout in known.items())
+        raise DataError(
+            f"Task {task}: no known layout in {folder} or its subfolders. Looked for {looked}. "
+            f"The folder holds {listed(entries(folder), 10) or 'nothing'}."
+        )
+    return found

@@ -16,6 +16,7 @@ from eyetest.errors import DataError
 from eyetest.readers.load_report import LoadReport
 from eyetest.readers.row import Row, listed
 from eyetest.readers.text import LINE_TOO_LONG, physical_lines
+from eyetest.tasks.dataset_files import BadRowError, dropping, shown
 
 LEVELS: Mapping[str, tuple[str, ...]] = {
     "humour": ("not_funny", "funny", "very_funny", "hilarious"),
@@ -65,8 +66,8 @@ def read_lines(path: Path, report: LoadReport, *, labelled: bool = True) -> Iter
             continue
         for piece in _pieces(raw, place, report) if labelled else [raw]:
             report.read += 1
-            row = _meme(_decoded(piece, place, report), place, report, labelled)
-            if row is not None:
+            with dropping(place, report):
+                row = _meme(_decoded(piece, place, report), place, report, labelled)
                 kept += 1
                 yield row
     if not kept:
@@ -120,17 +121,11 @@ def _decoded(raw: bytes, place: str, report: LoadReport) -> str:
     return text.rstrip("\r\n")
 
 
-def _meme(line: str, place: str, report: LoadReport, labelled: bool) -> Row | None:
-    """One line as a row, or None after its drop was counted."""
+def _meme(line: str, place: str, report: LoadReport, labelled: bool) -> Row:
+    """One line as a row. Raises BadRowError."""
     if not line.strip(' ,"'):
-        report.drop("empty row", place)
-        return None
-    head, labels = line.rstrip(), dict[str, str]()
-    if labelled:
-        found = _labels(line, place, report)
-        if found is None:
-            return None
-        head, labels = found
+        raise BadRowError("empty row")
+    head, labels = _labels(line, place, report) if labelled else (line.rstrip(), dict[str, str]())
     cells = next((cells for cells in _cuts(head, len(TEXTS)) if len(cells) == len(TEXTS)), None)
     if cells is None:
         name = _LITERAL.match(head)
@@ -144,21 +139,21 @@ def _meme(line: str, place: str, report: LoadReport, labelled: bool) -> Row | No
     return Row({**{column: text for column, (text, _) in zip(TEXTS, cells, strict=True)}, **labels, CUT: open_}, place)
 
 
-def _labels(line: str, place: str, report: LoadReport) -> tuple[str, dict[str, str]] | None:
-    """(what stands before the labels, label column -> raw label); None after the drop was counted."""
+def _labels(line: str, place: str, report: LoadReport) -> tuple[str, dict[str, str]]:
+    """(what stands before the labels, label column -> raw label). Raises BadRowError."""
     found = _LABELS.search(line)
     rest = line[found.end() :] if found else ""
     glued = _GLUED.fullmatch(rest)
     if found is None or (rest.strip(" ,") and not glued):
-        return _odd_labels(line, place, report)
+        return _odd_labels(line)
     labels = {column: label.lower() for column, label in found.groupdict().items()}
     if glued:
         sentiment = labels["overall_sentiment"]
-        report.warn("merged label", place, f"{(sentiment + rest).strip()[:80]!r}, read as {sentiment!r}")
+        report.warn("merged label", place, f"{shown((sentiment + rest).strip())}, read as {sentiment!r}")
     return line[: found.start()], labels
 
 
-def _odd_labels(line: str, place: str, report: LoadReport) -> tuple[str, dict[str, str]] | None:
+def _odd_labels(line: str) -> tuple[str, dict[str, str]]:
     """The last five cells, if most of them are what they should be: a task then misses only the label that is not."""
     head, *tail = line.rsplit(",", len(LEVELS))
     labels = {column: cell.strip(' "').lower() for column, cell in zip(LEVELS, tail, strict=False)}
@@ -167,10 +162,8 @@ def _odd_labels(line: str, place: str, report: LoadReport) -> tuple[str, dict[st
         return head, labels
     known = [cell for cell in line.lower().split(",") if any(cell.strip(' "') in levels for levels in LEVELS.values())]
     if len(known) > 1:
-        report.drop("shifted row", place, f"found the labels {listed(known, 5)}; expected five at the end of the line")
-    else:
-        report.drop("no label", place, f"expected five labels at the end of the line, such as {_example()}")
-    return None
+        raise BadRowError("shifted row", f"found the labels {listed(known, 5)}; expected five at the end of the line")
+    raise BadRowError("no label", f"expected five labels at the end of the line, such as {_example()}")
 
 
 def _example() -> str:

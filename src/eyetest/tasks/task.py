@@ -68,3 +68,5 @@ class Task:
     """Tasks of one family are also given as their mean (`misinformation`: PolitiFact and GossipCop)."""
     train_split: str | None = None
     """Split for models that must know the training data."""
+    embedded: str = ""
+    """Name of the small set inside eyetest that has this task's layout; `--dir embedded` reads it."""

@@ -12,19 +12,21 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 from urllib.parse import unquote
 
 from eyetest import images
-from eyetest.errors import BadImageError, DataError, UsageError
+from eyetest.errors import BadImageError, DataError
 from eyetest.readers.lists import python_list
 from eyetest.readers.load_report import LoadReport
-from eyetest.readers.row import Row, listed, unreadable
+from eyetest.readers.row import Row, listed
 from eyetest.readers.rows import columns, read_rows
 from eyetest.tasks import mmsoc
+from eyetest.tasks.dataset_files import BadRowError, check_parts, parquet_patterns, plain, samples, shown, split_in_name
+from eyetest.tasks.layouts import Layout, any_of, check_folder, locate
 from eyetest.tasks.task import Card, Task
 from eyetest.types import Image, Sample
 
@@ -63,12 +65,8 @@ QUESTION = (
 )
 """As in the paper's Table 6."""
 
-_Layout = Literal["xlsx", "parquet"]
-
-_MARKERS: Mapping[_Layout, tuple[str, ...]] = {
-    "xlsx": ("YouTube2000.xlsx",),
-    "parquet": tuple(pattern for split in SPLITS for pattern in (f"{split}.parquet", f"{split}-*.parquet")),
-}
+_MARKERS = {"xlsx": ("YouTube2000.xlsx",), "parquet": tuple(name for split in SPLITS for name in parquet_patterns(split))}
+_LAYOUTS = {name: Layout(", ".join(markers), any_of(*markers)) for name, markers in _MARKERS.items()}
 _POSITIONS = {"train": (0, 1600), "val": (1600, 1800), "test": (1800, 1_048_576)}
 """First row of a split and the row after its last, 0-based, headers not counted; 1,048,576 is Excel's limit."""
 
@@ -80,15 +78,6 @@ _KEPT = ("channelTitle", "categoryId", "defaultLanguage", "duration", "published
 """Columns that become metadata."""
 
 _ID = re.compile(r"[A-Za-z0-9_-]{11}")
-_SHARD = re.compile(r"-(\d+)-of-(\d+)$")
-
-
-class _BadRowError(Exception):
-    """This row cannot become a sample."""
-
-    def __init__(self, reason: str, detail: str = "") -> None:
-        super().__init__(reason)
-        self.reason, self.detail = reason, detail
 
 
 def tag(topic: str) -> str:
@@ -102,98 +91,38 @@ def tag(topic: str) -> str:
     return re.sub(r"_\([^()]*\)$", "", "_".join(name.split())).lower()
 
 
-def _load(only: _Layout | None, folder: Path | None, split: str, report: LoadReport) -> Iterator[Sample]:
+def _load(only: str | None, folder: Path | None, split: str, report: LoadReport) -> Iterator[Sample]:
     """only: the layout to read; None finds out. Folder, split and columns are checked at once, rows as they are taken."""
-    if folder is None:
-        raise UsageError(f"Task youtube_tagging needs its folder: --dir FOLDER (layouts: {', '.join(_MARKERS)}).")
-    layout, root = _find(folder, only)
-    files = (root / "YouTube2000.xlsx",) if layout == "xlsx" else _shards(root, split)
+    sought = {name: layout for name, layout in _LAYOUTS.items() if only in (None, name)}
+    found = locate("youtube_tagging", CARD.title, folder, sought, _LAYOUTS)
+    layout, root = found.layout, found.root
+    files = found.files if layout == "xlsx" else _parquet_files(root, split)
     for file in files:
-        needed = _NEEDED if layout == "xlsx" else (*_NEEDED, "image")
-        found = columns(file)
-        if missing := [name for name in needed if name not in found]:
+        wanted = _NEEDED if layout == "xlsx" else (*_NEEDED, "image")
+        there = columns(file)
+        if missing := [name for name in wanted if name not in there]:
             raise DataError(
-                f"{file}: expected the columns {listed(needed)}; no {listed(missing)} among {listed(found)}. "
+                f"{file}: expected the columns {listed(wanted)}; no {listed(missing)} among {listed(there)}. "
                 f"Is this YouTube2000 in the layout {layout}?"
             )
-    if layout == "xlsx" and not (root / "img").is_dir():
-        raise DataError(
-            f"{root / 'img'}: expected the folder of thumbnails (<video id>.jpg), found {_instead(root / 'img')}. "
-            f"Put it beside YouTube2000.xlsx."
-        )
-    return _samples(layout, files, split, report)
+    if layout == "xlsx":
+        check_folder(root / "img", "thumbnails (<video id>.jpg)", "Put it beside YouTube2000.xlsx.")
+    rows = (row for file in files for row in _rows(layout, file, split, report))
+    sample = partial(_sample, layout, root, split, report)
+    return samples(rows, sample, report, source=files[0], called=f"rows of the split {split!r}")
 
 
-def _find(folder: Path, only: _Layout | None) -> tuple[_Layout, Path]:
-    """The one layout that the folder, or else the folders in it, hold."""
-    try:
-        inside = sorted(folder.iterdir())
-    except (FileNotFoundError, NotADirectoryError):
-        raise UsageError(f"--dir {folder}: expected the dataset's folder, found {_instead(folder)}.") from None
-    except (OSError, ValueError) as error:
-        raise unreadable(folder, error) from error
-    layouts = [layout for layout in _MARKERS if only in (None, layout)]
-    for roots in ([folder], [path for path in inside if path.is_dir()]):
-        found = [(layout, root) for root in roots for layout in layouts if _is(layout, root)]
-        if len(found) == 1:
-            return found[0]
-        if found:
-            names = dict.fromkeys(layout for layout, _ in found)
-            say = f", or say {' or '.join(f'format={name}' for name in names)}" if len(names) > 1 else ""
-            places = ", ".join(f"{layout} in {root}" for layout, root in found)
-            raise DataError(f"{folder} holds more than one copy of the dataset: {places}. Pass the folder of one of them{say}.")
-    looked = "; ".join(f"{layout} ({', '.join(_MARKERS[layout])})" for layout in layouts)
-    raise DataError(
-        f"{folder}: no layout of YouTube2000 here or one folder down. Looked for: {looked}. "
-        f"Found: {listed((path.name for path in inside), 10) or 'nothing'}. Known layouts: {', '.join(_MARKERS)}."
-    )
-
-
-def _is(layout: _Layout, root: Path) -> bool:
-    return any(next(root.glob(pattern), None) for pattern in _MARKERS[layout])
-
-
-def _shards(root: Path, split: str) -> tuple[Path, ...]:
-    """The Parquet files of a split, none of its parts missing."""
-    files = sorted((*root.glob(f"{split}.parquet"), *root.glob(f"{split}-*.parquet")))
+def _parquet_files(root: Path, split: str) -> tuple[Path, ...]:
+    """Those of a split, none of its parts missing."""
+    files = any_of(*parquet_patterns(split))(root)
     if not files:
-        present = sorted({path.stem.split("-")[0] for path in root.glob("*.parquet")})
+        present = sorted({split_in_name(path) for path in root.glob("*.parquet")})
         raise DataError(f"{root}: no Parquet file of the split {split!r}; found the splits {', '.join(present)}.")
-    shards = [shard for path in files if (shard := _SHARD.search(path.stem))]
-    for total in {int(shard[2]) for shard in shards}:
-        missing = sorted(set(range(total)) - {int(shard[1]) for shard in shards if int(shard[2]) == total})
-        if missing:
-            raise DataError(f"{root}: part {missing[0]:05d} of {total:05d} is missing beside {files[0].name}. Fetch all parts.")
+    check_parts(files)
     return tuple(files)
 
 
-def _instead(path: Path) -> str:
-    return "a file" if os.path.isfile(path) else "none"
-
-
-def _samples(layout: _Layout, files: tuple[Path, ...], split: str, report: LoadReport) -> Iterator[Sample]:
-    before, kept = report.read, report.kept
-    ids: set[str] = set()
-    for file in files:
-        for row in _rows(layout, file, split, report):
-            try:
-                sample = _sample(layout, file.parent, split, row, report)
-                if sample.id in ids:
-                    raise _BadRowError("duplicate id", f"{sample.id}; the first one is kept")
-            except _BadRowError as bad:
-                report.drop(bad.reason, row.place, bad.detail)
-                continue
-            ids.add(sample.id)
-            report.kept += 1
-            yield sample
-    if report.kept == kept:
-        reasons = "; ".join(f"{reason}: {count}, first {report.rows[reason][0]}" for reason, count in report.dropped.items())
-        raise DataError(
-            f"{files[0]}: none of the {report.read - before} rows of the split {split!r} can be used. {reasons}".strip()
-        )
-
-
-def _rows(layout: _Layout, file: Path, split: str, report: LoadReport) -> Iterator[Row]:
+def _rows(layout: str, file: Path, split: str, report: LoadReport) -> Iterator[Row]:
     """The rows of a split. Rows of the workbook's other splits are not counted as read."""
     if layout == "parquet":
         yield from read_rows(file, report)
@@ -217,16 +146,14 @@ def _rows(layout: _Layout, file: Path, split: str, report: LoadReport) -> Iterat
         )
 
 
-def _sample(layout: _Layout, root: Path, split: str, row: Row, report: LoadReport) -> Sample:
-    """Raises _BadRowError for a row that cannot be asked or scored."""
+def _sample(layout: str, root: Path, split: str, report: LoadReport, row: Row) -> Sample:
+    """Raises BadRowError for a row that cannot be asked or scored."""
     values = row.values
-    if all(value is None or value == "" for value in values.values()):
-        raise _BadRowError("empty row")
     name = _text(values["id"])
     if not name:
-        raise _BadRowError("no id")
+        raise BadRowError("no id")
     if not _ID.fullmatch(name):
-        raise _BadRowError("shifted row", f"id is {_shown(name)}; expected a video id of 11 characters")
+        raise BadRowError("shifted row", f"id is {shown(name)}; expected a video id of 11 characters")
     topics = _topics(values["topics"])
     picture = values["image"] if layout == "parquet" else Image(path=os.path.join(root, "img", f"{name}.jpg"))
     _check_picture(picture, row, report)
@@ -242,7 +169,7 @@ def _sample(layout: _Layout, root: Path, split: str, row: Row, report: LoadRepor
         images=(picture,),
         context=f"Title: {title}\nDescription: {description}",
         cluster=_text(values["channelId"]) or None,
-        metadata={"split": split, "topics": topics} | {key: _plain(values.get(key)) for key in _KEPT},
+        metadata={"split": split, "topics": topics} | {key: plain(values.get(key)) for key in _KEPT},
     )
 
 
@@ -252,11 +179,11 @@ def _topics(value: Any) -> list[str]:
         try:
             value = python_list(value)
         except ValueError as error:
-            raise _BadRowError("topics are no list", f"{error}, found {_shown(value)}") from None
+            raise BadRowError("topics are no list", f"{error}, found {shown(value)}") from None
     if value is None or value == "" or value == []:
-        raise _BadRowError("no label", "topics is empty")
+        raise BadRowError("no label", "topics is empty")
     if not isinstance(value, list) or not all(isinstance(topic, str) for topic in value):
-        raise _BadRowError("shifted row", f"topics is {_shown(value)}; expected a list of names")
+        raise BadRowError("shifted row", f"topics is {shown(value)}; expected a list of names")
     return value
 
 
@@ -266,7 +193,7 @@ def _known(topics: list[str], row: Row, report: LoadReport) -> tuple[str, ...]:
     known = tuple(name for name in tags if name in TAGS)
     unknown = [name for name in tags if name not in TAGS]
     if not known:
-        raise _BadRowError("unknown label", f"{listed(unknown, 5)}; none is among the 62 tags of MM-Soc")
+        raise BadRowError("unknown label", f"{listed(unknown, 5)}; none is among the 62 tags of MM-Soc")
     for name in unknown:
         report.warn(f"unknown tag {name[:60]!r}", row.place)
     return known
@@ -275,9 +202,9 @@ def _known(topics: list[str], row: Row, report: LoadReport) -> tuple[str, ...]:
 def _check_picture(picture: Any, row: Row, report: LoadReport) -> None:
     """Drop a row without picture; warn of one that cannot be decoded, and of a placeholder. Only the header is looked at."""
     if not isinstance(picture, Image):
-        raise _BadRowError("missing picture", f"image is {_shown(picture)}")
+        raise BadRowError("missing picture", f"image is {shown(picture)}")
     if picture.member is None and not os.path.isfile(picture.path or ""):
-        raise _BadRowError("missing picture", f"img/{os.path.basename(picture.path or '')}")
+        raise BadRowError("missing picture", f"img/{os.path.basename(picture.path or '')}")
     try:
         size = images.size(picture)
     except BadImageError as error:
@@ -293,19 +220,7 @@ def _text(value: Any) -> str:
         return ""
     if isinstance(value, str | int | float) and not isinstance(value, bool):
         return str(value).strip()
-    raise _BadRowError("shifted row", f"expected a text, found {_shown(value)}")
-
-
-def _plain(value: Any) -> Any:
-    """Metadata that any JSON writer takes."""
-    if isinstance(value, int) and not -(2**63) <= value < 2**63:
-        return str(value)
-    return value if value is None or isinstance(value, str | int | float) else _shown(value)
-
-
-def _shown(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else f"{text[:57]}..."
+    raise BadRowError("shifted row", f"expected a text, found {shown(value)}")
 
 
 youtube_tagging = Task(
@@ -316,6 +231,7 @@ youtube_tagging = Task(
     mmsoc.metrics("tagging"),
     mmsoc.prompts("tagging"),
     splits=SPLITS,
-    formats={layout: partial(_load, layout) for layout in _MARKERS},
+    formats={layout: partial(_load, layout) for layout in _LAYOUTS},
     train_split="train",
+    embedded="youtube",
 )
