@@ -94,7 +94,7 @@ class SuccessRate:
 
 
 @dataclass(frozen=True, slots=True)
-class _ClassWise:
+class ClassWise:
     """Metrics of K classes: totals are K right answers, K supports, K predictions (3K)."""
 
     policy: Policy = "as_wrong"
@@ -153,7 +153,7 @@ def _uniform(kept: Columns) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class MacroF1(_ClassWise):
+class MacroF1(ClassWise):
     """Mean over all K labels of 2 right / (support + predicted): the mean of F1s, not the F1 of the means."""
 
     name: str = "macro_f1"
@@ -171,7 +171,7 @@ class MacroF1(_ClassWise):
 
 
 @dataclass(frozen=True, slots=True)
-class MacroPrecision(_ClassWise):
+class MacroPrecision(ClassWise):
     """Mean over all K labels of right / predicted."""
 
     name: str = "macro_precision"
@@ -187,7 +187,7 @@ class MacroPrecision(_ClassWise):
 
 
 @dataclass(frozen=True, slots=True)
-class MacroRecall(_ClassWise):
+class MacroRecall(ClassWise):
     """Mean over all K labels of right / support."""
 
     name: str = "macro_recall"
@@ -199,7 +199,7 @@ class MacroRecall(_ClassWise):
 
 
 @dataclass(frozen=True, slots=True)
-class BalancedAccuracy(_ClassWise):
+class BalancedAccuracy(ClassWise):
     """Mean recall over the classes that occur (the first paper's "AUC", which is taken on hard labels)."""
 
     name: str = "balanced_accuracy"

@@ -129,11 +129,15 @@ class Columns:
 
     def counted(self) -> Columns:
         """Rows inside n: all but failed calls, bad pictures and answers that a judge left unscored."""
-        return self.take(self.status < _FIRST_OUTSIDE)
+        return self._where(self.status < _FIRST_OUTSIDE)
 
     def parsed(self) -> Columns:
         """Rows whose answer could be read."""
-        return self.take(self.status == code("scored"))
+        return self._where(self.status == code("scored"))
+
+    def _where(self, rows: NDArray[np.bool_]) -> Columns:
+        """The rows of a mask; these very columns where it is all of them, as mostly it is."""
+        return self if rows.all() else self.take(rows)
 
     def within(self, policy: Policy) -> Columns:
         """The rows in the denominator under `policy`."""

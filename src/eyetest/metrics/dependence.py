@@ -17,7 +17,6 @@ from eyetest.stats import (
     design_effect,
     factor_interval,
     factor_se,
-    gap_rate_bootstrap,
     gap_rate_ci,
     gap_rate_factor_ci,
     gap_rate_posterior,
@@ -32,7 +31,7 @@ from eyetest.stats import gap_rate as gap_rate_of
 from eyetest.types import Estimate
 
 SMALL = 5
-"""Below this count in a cell the delta method is not trusted (metrics of the second paper: cell bootstrap instead)."""
+"""Below this count in a cell the delta method is not trusted (the posterior of the cells instead)."""
 
 
 FEW = 20
@@ -73,9 +72,9 @@ def gap_rate(
 ) -> Estimate:
     """Gap Rate 1 - score rate without the picture / score rate with it, paired on samples (arXiv 2410.12329, eq. 2).
 
-    Independent answers of credit 0 or 1: log-ratio delta interval, or bootstrap of the cells if one holds fewer than SMALL.
-    Others: the delta interval on cluster-robust standard errors, whatever the counts. Where resamples cannot vary: the
-    posterior of the cells. Value nan (0/0) or -inf (x/0) with a note where the
+    Independent answers of credit 0 or 1: log-ratio delta interval, or the posterior of the cells if one holds fewer than
+    SMALL: resamples of so few are too coarse. Others: the delta interval on cluster-robust standard errors, whatever the
+    counts; the posterior where resamples cannot vary. Value nan (0/0) or -inf (x/0) with a note where the
     ratio is undefined: never average it.
     """
     pairs = pair(with_, without, policy)
@@ -107,7 +106,7 @@ def _gap_interval(pairs: Pairs, level: float, seed: int, resamples: int) -> tupl
         return gap_rate_posterior(scaled, level, resamples=resamples, seed=seed), f"posterior{percent}x{resamples}"
     if _binary(pairs) and not factors.prefix:
         if min(cells) < SMALL:
-            return gap_rate_bootstrap(cells, level, resamples=resamples, seed=seed), f"bootstrap{percent}x{resamples}"
+            return gap_rate_posterior(cells, level, resamples=resamples, seed=seed), f"posterior{percent}x{resamples}"
         return gap_rate_ci(*cells, level)[1:], f"delta{percent}"
     return gap_rate_factor_ci(pairs.first, pairs.second, factors, level)[1:], f"{factors.prefix}delta{percent}"
 

@@ -199,7 +199,7 @@ def _task(found: Gathered, task: str, place: int, numbers: dict[str, int], optio
         samples=int(described.get("samples", 0)),
         answers=tuple(_said(one, numbers, naming) for one in facts),
         scores=panels.scores(rows, numbers),
-        metric=next((row.estimate.metric for row in rows), "").replace("_", " "),
+        metric=next((row.estimate.metric for row in rows), "").replace("_", " ").replace("f1", "F1"),
         pooled=" and ".join(KINDS.get(kind, kind) for kind in dict.fromkeys(one.kind for one in facts)) if naming.kinds else "",
         differences=panels.differences(pairs, numbers),
         gaps=panels.gap_rates(pairs, numbers),

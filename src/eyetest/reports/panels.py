@@ -37,6 +37,9 @@ CAPTIONS = {
     "picture_only": "picture and options, no question",
     "shuffled": "options in another order",
     "open_ended": "without the options, answered freely",
+    "text_only": "the words in the picture instead of the picture",
+    "image_text": "the picture, and the words in it as text",
+    "truncated": "the text cut short",
 }
 """Condition -> plain words."""
 
@@ -138,6 +141,8 @@ SECOND = {
     "options_only": "What taking picture and question away costs",
     "picture_only": "What taking the question away costs",
     "open_ended": "What taking the options away costs",
+    "text_only": "What showing the words instead of the picture costs",
+    "image_text": "What adding the words to the picture costs",
 }
 """Second condition of a difference -> heading."""
 
