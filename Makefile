@@ -50,6 +50,8 @@ format: $(VENV)/.dev
 
 benchmarks: $(VENV)/.dev  ## speed and memory, printed beside the peers' figures
 	$(BIN)/python benchmarks/overhead.py
+	$(BIN)/python benchmarks/metrics.py
+	$(BIN)/python benchmarks/stats.py
 
 clean:
 	rm -rf $(VENV) demo build dist

@@ -6,6 +6,7 @@ Every key is documented by its field. An unknown key is an error that names it, 
 from __future__ import annotations
 
 import os
+import re
 import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -282,6 +283,10 @@ def run_config(values: Mapping[str, Any], where: str) -> RunConfig:
         raise UsageError(_message(error, where)) from None
 
 
+_BY_NAME = re.compile(r"embedded|hub(@.*)?")
+"""Values of `dir` that are no folder beside the run file."""
+
+
 def read_run_file(path: Path) -> dict[str, Any]:
     """The values of a TOML run file. Raises UsageError.
 
@@ -306,6 +311,6 @@ def read_run_file(path: Path) -> dict[str, Any]:
     for task in tasks if isinstance(tasks, list) else ():
         if isinstance(task, dict):
             for key in ("data", "dir", "images"):
-                if isinstance(task.get(key), str) and task[key] != "embedded":
+                if isinstance(task.get(key), str) and not _BY_NAME.fullmatch(task[key]):
                     task[key] = os.path.normpath(path.parent / task[key])
     return values

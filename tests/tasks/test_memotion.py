@@ -460,6 +460,12 @@ def test_parquet_files_of_a_split_are_read_in_order(tmp_path: Path) -> None:
         load(memotion_humor, tmp_path, "validation")
 
 
+def test_a_part_of_a_split_that_is_missing_would_shift_the_ids(tmp_path: Path) -> None:
+    parquet(tmp_path, "test-00001-of-00002.parquet", [meme(0)])
+    with pytest.raises(DataError, match=r"part 00000 of 00002 is missing beside test-00001-of-00002\.parquet\. Fetch all"):
+        load(memotion_humor, tmp_path)
+
+
 def test_a_column_split_decides_about_each_row(tmp_path: Path) -> None:
     rows = [meme(0, "train"), meme(1, "val"), meme(3, "test"), meme(4, "train"), meme(5, "test")]
     parquet(tmp_path, "train-00000-of-00002.parquet", rows[:3])

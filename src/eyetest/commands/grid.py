@@ -44,7 +44,10 @@ class GridOptions:
     answer_is: Annotated[Literal["text", "letter", "index"] | None, flag("How the file writes the right choice.")] = None
     match: Annotated[Literal["tokens", "contains"] | None, flag("How short answers are compared.")] = None
     task: Annotated[tuple[str, ...], flag("Registered task. Repeatable. See: eyetest list tasks.")] = ()
-    dir: Annotated[str | None, flag("Folder that holds the task's files; `embedded` for the small set inside eyetest.")] = None
+    dir: Annotated[
+        str | None,
+        flag("Folder that holds the task's files; `embedded`: the small set inside eyetest; `hub`: download the published copy."),
+    ] = None
     format: Annotated[str | None, flag("Layout of that folder; found out when left out.")] = None
     positive: Annotated[str | None, flag("Of two labels, the one whose misses and false alarms matter, e.g. hateful.")] = None
     split: Annotated[str | None, flag("Split of the task.")] = None

@@ -14,6 +14,7 @@ from eyetest.errors import BadImageError, UsageError, unknown
 from eyetest.evaluation.plan import Dataset
 from eyetest.models import build
 from eyetest.prompts import Prompt
+from eyetest.readers import hub
 from eyetest.scorers import TextScorer
 from eyetest.tasks import Card, Task
 from eyetest.tasks.from_file import task_from_file
@@ -58,6 +59,9 @@ def _dataset(config: DataConfig) -> Dataset:
         raise unknown("format", config.format, task.formats, f"task {task.name!r}")
     if config.dir == EMBEDDED:
         return Dataset(_with_card(task), _embedded(task), split, config.format, config.positive)
+    if config.dir is not None and hub.asked(config.dir):
+        folder = hub.download(task.name, task.hub, task.card.revision, config.dir)
+        return Dataset(task, folder, split, config.format or "parquet", config.positive)
     return Dataset(task, None if config.dir is None else Path(config.dir), split, config.format, config.positive)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from functools import cache
 from typing import Any, Literal, Protocol, get_args
 
 import numpy as np
@@ -101,13 +102,15 @@ class Columns:
     """(n, w) right labels of kind `labels` as bits: label i is bit i % 64 of word i // 64; (n, 0) for other kinds."""
     answer_set: NDArray[np.uint64] = field(default_factory=_absent)
     """(n, w) labels that were read, as bits; all 0 where nothing was read."""
+    _shared: list[Factors] = field(default_factory=list, init=False, repr=False)
+    """What goes together, once it was asked for: the same for every metric of these answers."""
 
     def __post_init__(self) -> None:
         for name, (kind, wide) in _OPTIONAL.items():
             if getattr(self, name) is _ABSENT:
                 empty: NDArray[Any] = np.zeros((len(self.sample), 0) if wide else len(self.sample), kind)
                 object.__setattr__(self, name, empty)  # frozen, and the length is known only now
-        lengths = {each.name: len(getattr(self, each.name)) for each in fields(self) if each.name != "labels"}
+        lengths = {name: len(getattr(self, name)) for name in _arrays()}
         if len(set(lengths.values())) > 1:
             raise ValueError(f"Columns: arrays of different length: {lengths}")
 
@@ -116,14 +119,13 @@ class Columns:
 
     def take(self, rows: NDArray[Any]) -> Columns:
         """The rows that a boolean mask (n,) or an index array selects."""
-        arrays = {each.name: getattr(self, each.name)[rows] for each in fields(self) if each.name != "labels"}
+        arrays = {name: getattr(self, name)[rows] for name in _arrays()}
         return Columns(**arrays, labels=self.labels)
 
     @staticmethod
     def concatenate(parts: Sequence[Columns]) -> Columns:
         """Rows of several columns, e.g. several kinds of one task; the label space is dropped, credit stays comparable."""
-        names = [each.name for each in fields(Columns) if each.name != "labels"]
-        joined = {name: np.concatenate([getattr(part, name) for part in parts]) for name in names if name not in _WIDE}
+        joined = {name: np.concatenate([getattr(part, name) for part in parts]) for name in _arrays() if name not in _WIDE}
         joined["target"], joined["answer"] = np.full_like(joined["target"], -1), np.full_like(joined["answer"], -1)
         return Columns(**joined, labels=())
 
@@ -153,11 +155,19 @@ class Columns:
 
     def factors(self) -> Factors:
         """What goes together: answers that share a cluster or a sample, and, crossing these, answers to equal requests."""
-        return crossed(groups(self.cluster, self.sample), groups(self.request))
+        if not self._shared:
+            self._shared.append(crossed(groups(self.cluster, self.sample), groups(self.request)))
+        return self._shared[0]
 
     def order(self) -> NDArray[np.intp]:
         """Rows by sample, variant and repeat, (n,): the same whatever order the answers came in."""
         return np.lexsort((self.repeat, self.variant, self.sample))
+
+
+@cache
+def _arrays() -> tuple[str, ...]:
+    """Names of the columns that hold one value, or one row, an answer."""
+    return tuple(each.name for each in fields(Columns) if each.name not in ("labels", "_shared"))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -181,6 +181,7 @@ def _task(site: Site, card: Card) -> Task:
         family="misinformation",
         train_split="train",
         embedded="fakenewsnet",
+        hub={"politifact": "Ahren09/MMSoc_PolitiFact", "gossipcop": "Ahren09/MMSoc_GossipCop"}[site],
     )
 
 

@@ -256,6 +256,7 @@ def _task(name: str, key: str, kind: Kind, question: str, *, positive: str | Non
         family=family,
         train_split="train",
         embedded="hateful_memes",
+        hub="Ahren09/MMSoc_HatefulMemes",
     )
 
 

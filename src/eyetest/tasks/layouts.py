@@ -146,10 +146,10 @@ def _copies(folder: Path, roots: Iterable[Path], sought: Mapping[str, Layout]) -
 
 def _several(task: str, folder: Path, copies: Sequence[Found]) -> DataError:
     """The way out is another folder, another layout, either, or, for two files of one layout in one folder, neither."""
-    roots, names = ({getattr(copy, part): None for copy in copies} for part in ("root", "layout"))
-    split = len({(copy.root, copy.layout) for copy in copies}) == len(copies)
-    where = ", ".join(f"{copy.layout} in {copy.root if split else copy.files[0]}" for copy in copies)
-    ways = ["the folder of one of them with --dir"] * (len(roots) > 1)
+    names = dict.fromkeys(copy.layout for copy in copies)
+    apart = len({(copy.layout, copy.root) for copy in copies}) == len(copies)
+    where = ", ".join(f"{copy.layout} in {copy.root if apart else copy.files[0]}" for copy in copies)
+    ways = ["the folder of one of them with --dir"] * (len({copy.root for copy in copies}) > 1)
     ways += [" or ".join(f"--format {name}" for name in names)] * (len(names) > 1)
-    way_out = f"Pass {', or '.join(ways)}." if split else "Leave one of these files there."
+    way_out = f"Pass {', or '.join(ways)}." if apart else "Leave one of these files there."
     return DataError(f"Task {task}: {folder} holds more than one copy of the dataset: {where}. {way_out}")

@@ -177,6 +177,7 @@ def _task(
         family="ocr" if key == "ocr" else "",
         train_split="train",
         embedded="memotion",
+        hub="Ahren09/MMSoc_Memotion",
     )
 
 

@@ -68,5 +68,7 @@ class Task:
     """Tasks of one family are also given as their mean (`misinformation`: PolitiFact and GossipCop)."""
     train_split: str | None = None
     """Split for models that must know the training data."""
+    hub: str = ""
+    """Dataset repository on the Hugging Face hub that `--dir hub` downloads, at `card.revision`."""
     embedded: str = ""
     """Name of the small set inside eyetest that has this task's layout; `--dir embedded` reads it."""

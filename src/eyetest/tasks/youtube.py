@@ -234,4 +234,5 @@ youtube_tagging = Task(
     formats={layout: partial(_load, layout) for layout in _LAYOUTS},
     train_split="train",
     embedded="youtube",
+    hub="Ahren09/MMSoc_YouTube2000",
 )
