@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -47,6 +48,12 @@ def labelled(truth: Sequence[Any], answers: Sequence[Any], labels: Sequence[Any]
         labels=labels,
         **given,
     )
+
+
+def as_sets(made: Columns) -> Columns:
+    """The same answers as sets of one label, unread ones empty: of them MultilabelMacroF1, which is resampled, is macro-F1."""
+    target, answer = (np.where(code >= 0, 1 << np.maximum(code, 0), 0).astype(np.uint64) for code in (made.target, made.answer))
+    return replace(made, target_set=target[:, None], answer_set=answer[:, None])
 
 
 def one_way(group: Any) -> Factors:

@@ -45,11 +45,11 @@ def test_gap_rate_case(case: dict[str, Any]) -> None:
         assert made.low < made.high
 
 
-def test_gap_rate_of_a_small_cell_is_bootstrapped() -> None:
-    cells = (200, 100, 4, 300)
+@pytest.mark.parametrize("cells", [(200, 100, 4, 300), (4, 20, 30, 40), (30, 4, 5, 6), (20, 30, 40, 0)])
+def test_gap_rate_of_a_small_cell_is_that_of_the_posterior(cells: tuple[int, ...]) -> None:
     made = gap_rate(*table(*cells), seed=7, resamples=4000)
-    assert ends(made) == stats.gap_rate_bootstrap(stats.Cells(*cells), resamples=4000, seed=7)
-    assert made.signature == f"gap_rate|unparsed=wrong|interval=bootstrap95x4000|seed=7|v{eyetest.__version__}"
+    assert ends(made) == stats.gap_rate_posterior(stats.Cells(*cells), resamples=4000, seed=7)
+    assert made.signature == f"gap_rate|unparsed=wrong|interval=posterior95x4000|seed=7|v{eyetest.__version__}"
 
 
 @pytest.mark.parametrize("cells", [(0, 20, 0, 10), (20, 0, 0, 10)])

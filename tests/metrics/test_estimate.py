@@ -5,12 +5,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from made import BAD_IMAGE, BLOCKED, ERROR, REFUSED, SCORED, UNPARSED, UNSCORED, columns, labelled, one_way
+from made import BAD_IMAGE, BLOCKED, ERROR, REFUSED, SCORED, UNPARSED, UNSCORED, as_sets, columns, labelled, one_way
 
 import eyetest
 from eyetest import stats
-from eyetest.metrics.classification import Accuracy, BalancedAccuracy, MacroF1, ScoreRate, SuccessRate
+from eyetest.metrics.classification import Accuracy, MacroF1, ScoreRate, SuccessRate
+from eyetest.metrics.columns import Metric
 from eyetest.metrics.estimate import bounds, by_repeat, estimate, overall
+from eyetest.metrics.multilabel import MultilabelMacroF1
 from eyetest.types import Estimate
 
 
@@ -121,9 +123,9 @@ def answers(n: int, seed: int, k: int = 3, **given: Any) -> Any:
     return labelled(truth.tolist(), [None if g < 0 else int(g) for g in guess], range(k), **given)
 
 
-def test_macro_f1_bootstrap_equals_naive_resampling() -> None:
-    made = answers(300, seed=1)
-    metric = MacroF1()
+def test_bootstrap_equals_naive_resampling() -> None:
+    made = as_sets(answers(300, seed=1))
+    metric = MultilabelMacroF1()
     rng = np.random.default_rng(2)
     counts = metric.counts(made)
     naive = metric.value(counts.rows[counts.index[rng.integers(0, 300, (4000, 300))]].sum(axis=1))
@@ -140,7 +142,7 @@ def test_cluster_bootstrap_equals_naive_resampling_of_groups() -> None:
     from sklearn.metrics import f1_score
 
     group = np.arange(240) // 6
-    made = answers(240, seed=4, cluster=group)
+    made = as_sets(answers(240, seed=4, cluster=group))
     truth, read = made.target, np.where(made.status == SCORED, made.answer, -1)
     rng = np.random.default_rng(5)
     members = np.arange(240).reshape(40, 6)
@@ -148,7 +150,7 @@ def test_cluster_bootstrap_equals_naive_resampling_of_groups() -> None:
     for _ in range(600):
         rows = members[rng.integers(0, 40, 40)].ravel()
         naive.append(f1_score(truth[rows], read[rows], labels=[0, 1, 2], average="macro", zero_division=0))
-    found = estimate(MacroF1(), made, seed=0, resamples=4000)
+    found = estimate(MultilabelMacroF1(), made, seed=0, resamples=4000)
     assert found.value == pytest.approx(f1_score(truth, read, labels=[0, 1, 2], average="macro"))
     assert ends(found) == pytest.approx(tuple(np.quantile(naive, [0.025, 0.975])), abs=0.03)
     assert "|interval=cluster_bootstrap95x4000|" in found.signature
@@ -156,15 +158,15 @@ def test_cluster_bootstrap_equals_naive_resampling_of_groups() -> None:
 
 @pytest.mark.parametrize("per_group", [1, 3])
 def test_bootstrap_follows_its_seed_and_not_the_order_of_answers(per_group: int) -> None:
-    made = answers(120, seed=6, cluster=np.arange(120) // per_group)
+    made = as_sets(answers(120, seed=6, cluster=np.arange(120) // per_group))
     shuffled = made.take(np.random.default_rng(0).permutation(120))
-    first, again, other = (estimate(BalancedAccuracy(), c, seed=s) for c, s in ((made, 1), (shuffled, 1), (made, 2)))
+    first, again, other = (estimate(MultilabelMacroF1(), c, seed=s) for c, s in ((made, 1), (shuffled, 1), (made, 2)))
     assert ends(first) == ends(again)
     assert ends(first) != ends(other)
 
 
 def test_an_interval_without_width_says_so() -> None:
-    made = estimate(MacroF1(), labelled("ab" * 20, "ab" * 20, "ab"), seed=0)
+    made = estimate(MultilabelMacroF1(), as_sets(labelled("ab" * 20, "ab" * 20, "ab")), seed=0)
     assert ends(made) == (1.0, 1.0)
     assert made.note == "interval without width: nothing varies"
 
@@ -191,7 +193,10 @@ def test_of_repeats_the_value_is_the_mean_of_theirs_and_not_the_pooled_one() -> 
     assert by_repeat(MacroF1(), made) == pytest.approx(each)
     assert found.value == pytest.approx(np.mean(each))
     assert abs(found.value - f1_score(made.target, made.answer, average="macro")) > 1e-4
-    assert found.signature.startswith("macro_f1|mean_of_repeats=3|unparsed=wrong|interval=cluster_bootstrap95x2000|")
+    assert found.signature.startswith("macro_f1|mean_of_repeats=3|unparsed=wrong|interval=cluster_score95|")
+    resampled = estimate(MultilabelMacroF1(), as_sets(made), seed=0)
+    assert resampled.value == pytest.approx(found.value)
+    assert resampled.signature.startswith("label_macro_f1|mean_of_repeats=3|unparsed=wrong|interval=cluster_bootstrap95x2000|")
     assert estimate(Accuracy(), made, seed=0).signature.startswith("accuracy|unparsed=wrong|")
 
 
@@ -199,10 +204,10 @@ def test_repeats_that_answer_alike_are_one() -> None:
     once = repeated(1, repeats=1)
     thrice = once.take(np.tile(np.arange(120), 3))
     thrice.repeat[:] = np.repeat(np.arange(3), 120)
-    one, three = (estimate(MacroF1(), made, seed=0, resamples=20_000) for made in (once, thrice))
+    one, three = (estimate(MultilabelMacroF1(), as_sets(made), seed=0, resamples=20_000) for made in (once, thrice))
     assert one.value == pytest.approx(three.value)
     assert ends(three) == pytest.approx(ends(one), abs=0.004)
-    one, three = (estimate(MacroF1(), made, seed=0) for made in (once, once.take(np.arange(120))))
+    one, three = (estimate(MultilabelMacroF1(), as_sets(made), seed=0) for made in (once, once.take(np.arange(120))))
     assert ends(three) == ends(one)
 
 
@@ -211,9 +216,10 @@ def test_repeats_that_answer_alike_are_one() -> None:
 def test_one_repeat_is_the_metric_of_all_counts_whatever_its_number(given: dict[str, Any], repeat: int) -> None:
     if "request" in given:
         given = given | {"request": np.random.default_rng(0).integers(0, 50, 120)}
-    made = repeated(2, repeats=1, **given)
+    made = as_sets(repeated(2, repeats=1, **given))
     made.repeat[:] = repeat
-    metric, counts, factors = MacroF1(), MacroF1().counts(made), made.factors()
+    metric, factors = MultilabelMacroF1(), made.factors()
+    counts = metric.counts(made)
     if factors.prefix == "twoway_":
         totals = stats.pigeonhole_counts(counts.rows, counts.index, factors, resamples=2000, seed=4)
     else:
@@ -224,7 +230,7 @@ def test_one_repeat_is_the_metric_of_all_counts_whatever_its_number(given: dict[
     found = estimate(metric, made, seed=4)
     assert found.value == float(metric.value(counts.total()))
     assert ends(found) == stats.percentile(metric.value(totals))
-    assert found.signature.startswith(f"macro_f1|unparsed=wrong|interval={factors.prefix}bootstrap95x2000|")
+    assert found.signature.startswith(f"label_macro_f1|unparsed=wrong|interval={factors.prefix}bootstrap95x2000|")
 
 
 @pytest.mark.parametrize("crossed", [False, True])
@@ -232,7 +238,7 @@ def test_a_group_is_drawn_with_all_its_repeats(crossed: bool) -> None:
     """Equals resampling whole groups and taking the mean over repeats of each resample's values."""
     texts = np.random.default_rng(3).integers(0, 25, 120)
     given = {"cluster": np.tile(np.arange(120) // 4, 3), "request": np.tile(texts, 3)} if crossed else {}
-    made, rng, metric = repeated(3, **given), np.random.default_rng(4), MacroF1()
+    made, rng, metric = as_sets(repeated(3, **given)), np.random.default_rng(4), MultilabelMacroF1()
     factors, counts, naive = made.factors(), metric.counts(made), []
     assert factors.prefix == ("twoway_" if crossed else "cluster_")
     for _ in range(1500):
@@ -247,9 +253,9 @@ def test_a_group_is_drawn_with_all_its_repeats(crossed: bool) -> None:
 
 
 def test_repeats_draw_the_same_whatever_the_order_of_answers() -> None:
-    made = repeated(5)
+    made = as_sets(repeated(5))
     shuffled = made.take(np.random.default_rng(0).permutation(360))
-    first, again = (estimate(BalancedAccuracy(), c, seed=1) for c in (made, shuffled))
+    first, again = (estimate(MultilabelMacroF1(), c, seed=1) for c in (made, shuffled))
     assert (first.value, ends(first)) == (pytest.approx(again.value, abs=1e-15), pytest.approx(ends(again), abs=1e-15))
 
 
@@ -344,19 +350,21 @@ def expected_of_a_repeat(n: int) -> float:
     return float(f1.mean())
 
 
-def repeats_cover(times: int, seed: int, resamples: int) -> float:
+def repeats_cover(metric: Metric, times: int, seed: int, resamples: int) -> float:
     """How often the interval of 100 samples in three repeats holds what a repeat comes to on average."""
     rng, hits, truth = np.random.default_rng(seed), 0, expected_of_a_repeat(100)
     for _ in range(times):
-        made = estimate(MacroF1(), repeated(int(rng.integers(1 << 30)), n=100), seed=0, resamples=resamples)
+        made = estimate(metric, as_sets(repeated(int(rng.integers(1 << 30)), n=100)), seed=0, resamples=resamples)
         hits += made.low <= truth <= made.high
     return hits / times
 
 
-def test_macro_f1_of_repeats_is_covered() -> None:
-    assert 0.9 <= repeats_cover(200, seed=0, resamples=400) <= 0.98
+@pytest.mark.parametrize("metric", [MacroF1(), MultilabelMacroF1()])
+def test_macro_f1_of_repeats_is_covered(metric: Metric) -> None:
+    assert 0.9 <= repeats_cover(metric, 200, seed=0, resamples=400) <= 0.98
 
 
 @pytest.mark.long
-def test_macro_f1_of_repeats_is_covered_at_length() -> None:
-    assert 0.935 <= repeats_cover(4000, seed=1, resamples=1000) <= 0.96
+@pytest.mark.parametrize("metric", [MacroF1(), MultilabelMacroF1()])
+def test_macro_f1_of_repeats_is_covered_at_length(metric: Metric) -> None:
+    assert 0.935 <= repeats_cover(metric, 4000, seed=1, resamples=1000) <= 0.96

@@ -35,6 +35,8 @@ class Row:
     """The value if every failed answer were wrong; nan without failures."""
     if_failed_right: float = math.nan
     """The value if every failed answer were right."""
+    sd_between_repeats: float = math.nan
+    """Standard deviation of the value over repeats; nan for one repeat. Not the error of the value: see its interval."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,7 @@ from eyetest.evaluation.standings import standings
 from eyetest.evaluation.strata import strata
 from eyetest.evaluation.table import Cell, Table
 from eyetest.metrics import Columns, Metric, bounds, confusion, definable, estimate, gap_rate, paired_difference, per_class
+from eyetest.metrics.repeats import between_repeats
 from eyetest.stats import benjamini_hochberg, holm_tested
 from eyetest.tasks import Task
 
@@ -100,6 +101,7 @@ def _row(cell: Cell, metric: Metric, columns: Columns, seed: int, by: str = "", 
         policy=metric.policy,
         if_failed_wrong=wrong,
         if_failed_right=right,
+        sd_between_repeats=between_repeats(metric, columns).sd if columns.repeat.max(initial=0) else math.nan,
     )
 
 

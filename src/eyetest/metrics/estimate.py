@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -143,31 +142,26 @@ def _interval(
     """The interval and how the signature calls it."""
     if metric.additive:
         return mean_interval(counts.rows[counts.index, 0], factors, level)
-    blocks, size = _blocks(counts, kept)
-
-    def value(totals: NDArray[np.float64]) -> NDArray[np.float64]:
-        return _mean_defined(metric.value(totals.reshape(*totals.shape[:-1], -1, size)))
-
     if isinstance(metric, ClassWise):
-        return _score_interval(value, blocks, kept, factors, level), f"{factors.prefix}score{100 * level:g}"
-    draws = value(_resampled(blocks, kept, factors, seed, resamples))
+        return _score_interval(metric, counts, kept, factors, level), f"{factors.prefix}score{100 * level:g}"
+    blocks, size = _blocks(counts, kept)
+    totals = _resampled(blocks, kept, factors, seed, resamples)
+    draws = _mean_defined(metric.value(totals.reshape(resamples, -1, size)))
     return percentile(draws, level), f"{factors.prefix}bootstrap{100 * level:g}x{resamples}"
 
 
-def _score_interval(
-    value: Callable[[NDArray[np.float64]], NDArray[np.float64]], counts: Counts, kept: Columns, factors: Factors, level: float
-) -> Interval:
+def _score_interval(metric: ClassWise, counts: Counts, kept: Columns, factors: Factors, level: float) -> Interval:
     """Wilson interval, with Student's t, of a class-wise metric F on as many answers as have its standard error.
 
     F (1 - F) / se^2 answers, se of F linearised at the total (the infinitesimal jackknife, Efron 1982; for macro-F1 as in
     Takahashi et al. 2022) and clustered. Where nothing varies, the Kish size of the weights that answers have in a mean over
     classes. Resamples cannot show mistakes that were not seen, so that near 1 their percentiles cover far less than they say.
     """
-    total = counts.total()
-    now, step = float(value(total)), 1e-4 * np.maximum(total, 1.0)
-    slope = (value(total + np.diag(step)) - value(total - np.diag(step))) / (2 * step)
-    added = len(kept) * (counts.rows @ slope)[counts.index]
-    se = factor_se(added, factors)
+    repeat = np.unique(kept.repeat, return_inverse=True)[1]
+    totals = np.stack([Counts(counts.rows, counts.index[repeat == r]).total() for r in range(repeat.max() + 1)])
+    now = float(metric.value(totals).mean())
+    slopes = np.stack([_slope(metric, total) for total in totals], axis=1) / len(totals)
+    se = factor_se(len(kept) * (counts.rows @ slopes)[counts.index, repeat], factors)
     if 0 < now < 1 and se > 1e-9:
         size = now * (1 - now) / se**2
     else:
@@ -175,6 +169,22 @@ def _score_interval(
         weight = 1 / (np.count_nonzero(support) * support[kept.target])
         size = float(1 / (group_sums(weight, factors.codes[0]) ** 2).sum())
     return wilson(now * size, size, level, quantile=t_quantile(level, factors.degrees_of_freedom))
+
+
+def _slope(metric: ClassWise, total: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Gradient of a class-wise metric at a total, (3 K,) -> (3 K,), by central differences good to 1e-8 of it.
+
+    The metric is a mean over classes, so each class is moved for itself, as a total of one class: work and memory of K, not
+    of K^2. 0 for a class that does not occur: nothing is right in it, so that its false alarms move nothing either.
+    """
+    alone = total.reshape(3, -1).T
+    each = metric.value(alone)
+    part = float(metric.value(total)) / np.nansum(each) if np.nansum(each) else 0.0  # 1 / classes in the mean
+    slope = np.zeros_like(alone)
+    for place, step in enumerate(1e-4 * np.maximum(alone.T, 1.0)):
+        moved = step[:, None] * (np.arange(3) == place)
+        slope[:, place] = part * (metric.value(alone + moved) - metric.value(alone - moved)) / (2 * step)
+    return np.where(total > 0, np.nan_to_num(slope.T.ravel()), 0.0)
 
 
 def _blocks(counts: Counts, kept: Columns) -> tuple[Counts, int]:

@@ -231,7 +231,16 @@ def _grid_order(conditions: Sequence[str]) -> _Order:
     return lambda asked: (places.get(asked.condition, len(places)), asked.condition, asked.prompt, asked.kind)
 
 
-_DULL = ("prompt", "kind", "note", "without", "policy", "score % if failed wrong", "score % if failed right")
+_DULL = (
+    "prompt",
+    "kind",
+    "note",
+    "SD between repeats %",
+    "without",
+    "policy",
+    "score % if failed wrong",
+    "score % if failed right",
+)
 
 
 def _shown(sheet: Sheet) -> Sheet:

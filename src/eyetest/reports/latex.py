@@ -34,7 +34,7 @@ _SPECIAL = {
 _LEFT_OUT = ("note", "signature", "distinct requests", "test")
 """Columns that no paper prints; the CSV has them."""
 
-_CONSTANT = ("task", "prompt", "kind", "condition", "policy")
+_CONSTANT = ("task", "prompt", "kind", "condition", "policy", "SD between repeats %")
 """Columns that are left out where they say one thing."""
 
 

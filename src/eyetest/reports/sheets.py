@@ -59,7 +59,10 @@ def _cells(facts: Sequence[Facts]) -> Sheet:
 
 
 def _scores(rows: Sequence[Row]) -> Sheet:
-    columns = (*_CELL, "metric", "policy", "score %", "guessing %", "best %", "n", "distinct requests", "note", "signature")
+    columns = (
+        *(*_CELL, "metric", "policy", "score %", "guessing %", "best %", "SD between repeats %"),
+        *("n", "distinct requests", "note", "signature"),
+    )
     made = tuple(
         (
             *_cell(row),
@@ -68,6 +71,7 @@ def _scores(rows: Sequence[Row]) -> Sheet:
             _span(row),
             Span(row.chance, alone=True),
             Span(row.best, alone=True),
+            Span(row.sd_between_repeats, alone=True),
             row.estimate.n,
             row.estimate.n_distinct,
             row.estimate.note,
