@@ -17,8 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betaincinv
 
-from eyetest.metrics import Columns, MacroF1, Metric, estimate, gap_rate, knowledge_table, paired_difference
-from eyetest.metrics.classification import Accuracy
+from eyetest.metrics import Accuracy, Columns, MacroF1, estimate, gap_rate, knowledge_table, paired_difference
 from eyetest.metrics.sight import chance_corrected_gap
 from eyetest.types import Estimate
 
@@ -35,8 +34,8 @@ RUNS = 2000
 RESAMPLES = 500
 """Of each bootstrap and posterior: a report draws 2,000, which moves an end by far less than sampling does."""
 
-TOLD_FROM = 20
-"""Expected denominator from which coverage must lie within EACH, and its mean over a statistic's settings within MEAN."""
+FEW = 20
+"""From this expected denominator on, coverage must lie within EACH, and its mean over a statistic's settings within MEAN."""
 
 EACH = (0.92, 0.985)
 MEAN = (0.94, 0.965)
@@ -74,6 +73,13 @@ class Phantom:
         certain = self.knowledge * self.blind
         return certain + (1 - certain) * self.guess
 
+    @property
+    def discordant(self) -> float:
+        """Share right one way only."""
+        dark = self.knowledge * self.blind
+        both = dark + (self.certain - dark) * self.guess + (1 - self.certain) * self.guess**2
+        return self.with_picture + self.without - 2 * both
+
 
 @dataclass(frozen=True, slots=True)
 class Setting:
@@ -102,9 +108,9 @@ class Setting:
         return f"{self.n // PER_CLUSTER} x {PER_CLUSTER}" if self.clustered else f"{self.n:,}"
 
     @property
-    def told(self) -> bool:
+    def promised(self) -> bool:
         """Whether its denominator is large enough for the promise to hold."""
-        return self.denominator >= TOLD_FROM
+        return self.denominator >= FEW
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,12 +154,10 @@ def settings() -> Iterator[Setting]:
     yield from _accuracy()
     yield from _pairs("gap rate")
     yield from _corrected()
-    yield from _knowledge()
+    yield from _knowledge("SuR")
+    yield from _knowledge("NeR")
     yield from _macro_f1()
     yield from _pairs("paired difference")
-
-
-STATISTICS = ("accuracy", "gap rate", "chance-corrected gap rate", "SuR", "NeR", "macro-F1", "paired difference")
 
 
 def sizes() -> Iterator[tuple[int, bool]]:
@@ -183,13 +187,28 @@ def columns(credit: NDArray[np.bool_], *, side: int = 0, chance: float = 0.0, cl
     )
 
 
+def at_quantiles(quantile: Floats, rate: float) -> Floats:
+    """Rates of clusters, Beta with mean `rate` and intra-cluster correlation CORRELATION: (G,) -> (G,)."""
+    strength = (1 - CORRELATION) / CORRELATION
+    return np.asarray(betaincinv(rate * strength, (1 - rate) * strength, quantile), np.float64)
+
+
 def by_cluster(rng: np.random.Generator, n: int, *rates: float) -> list[Floats]:
-    """A rate a question for each of `rates`, (n,) each: Beta with that mean and CORRELATION, one draw a cluster.
+    """A rate a question for each of `rates`, (n,) each.
 
     A cluster stands at the same quantile of all: a picture that is hard is hard both ways.
     """
-    quantile, strength = rng.random(n // PER_CLUSTER), (1 - CORRELATION) / CORRELATION
-    return [np.repeat(betaincinv(rate * strength, (1 - rate) * strength, quantile), PER_CLUSTER) for rate in rates]
+    quantile = rng.random(n // PER_CLUSTER)
+    return [np.repeat(at_quantiles(quantile, rate), PER_CLUSTER) for rate in rates]
+
+
+def discordant(phantom: Phantom, clustered: bool) -> float:
+    """Expected share of questions that are right one way only."""
+    if not clustered:
+        return phantom.discordant
+    quantiles = (np.arange(10_000) + 0.5) / 10_000
+    shown, dark = (at_quantiles(quantiles, rate) for rate in (phantom.with_picture, phantom.without))
+    return float(np.mean(shown + dark - 2 * shown * dark))
 
 
 def both_ways(rng: np.random.Generator, phantom: Phantom, n: int, clustered: bool) -> tuple[Columns, Columns]:
@@ -197,9 +216,7 @@ def both_ways(rng: np.random.Generator, phantom: Phantom, n: int, clustered: boo
     if clustered:
         shown, dark = (rng.random(n) < rate for rate in by_cluster(rng, n, phantom.with_picture, phantom.without))
     else:
-        knows, perceives, plain = (
-            rng.random(n) < rate for rate in (phantom.knowledge, phantom.perception, phantom.blind)
-        )
+        knows, perceives, plain = (rng.random(n) < rate for rate in (phantom.knowledge, phantom.perception, phantom.blind))
         shown = (knows & (perceives | plain)) | (rng.random(n) < phantom.guess)
         dark = (knows & plain) | (rng.random(n) < phantom.guess)
     guess = phantom.guess
@@ -263,7 +280,7 @@ def _pairs(statistic: str) -> Iterator[Setting]:
             if statistic == "gap rate":
                 yield Setting(statistic, words, n, clustered, gap, n * right, measure)
             else:
-                yield Setting(statistic, words, n, clustered, right * gap, n, measure)
+                yield Setting(statistic, words, n, clustered, right * gap, n * discordant(phantom, clustered), measure)
 
 
 def _corrected() -> Iterator[Setting]:
@@ -277,29 +294,26 @@ def _corrected() -> Iterator[Setting]:
                 return chance_corrected_gap(shown, dark, seed=seed, resamples=RESAMPLES)
 
             beyond = n * (phantom.with_picture - phantom.guess)
-            words = f"sees and knows {percent(certain)}, needs the picture for {percent(share)} of it"
+            words = f"knows {percent(certain)}, of which {percent(share)} by the picture alone"
             yield Setting("chance-corrected gap rate", words, n, False, share, beyond, measure)
 
 
-def _knowledge() -> Iterator[Setting]:
+def _knowledge(statistic: str) -> Iterator[Setting]:
     """The visual question has four options, the knowledge question none, so that it is right iff the fact is known."""
-    for statistic in ("SuR", "NeR"):
-        for n in SIZES:
-            for rate in RATES:
-                phantom = _knowing(statistic, rate)
-                right = phantom.with_picture
-                expected = n * (right if statistic == "SuR" else 1 - right)
+    for n in SIZES:
+        for rate in RATES:
+            phantom = _knowing(statistic, rate)
+            right = phantom.with_picture
+            expected = n * (right if statistic == "SuR" else 1 - right)
 
-                def measure(
-                    rng: np.random.Generator, seed: int, phantom: Phantom = phantom, n: int = n, statistic: str = statistic
-                ) -> Estimate:
-                    knows, perceives = rng.random(n) < phantom.knowledge, rng.random(n) < phantom.perception
-                    shown = columns((knows & perceives) | (rng.random(n) < phantom.guess), chance=phantom.guess)
-                    made = knowledge_table(shown, columns(knows, side=1), seed=seed)
-                    return made.sur if statistic == "SuR" else made.ner
+            def measure(rng: np.random.Generator, seed: int, phantom: Phantom = phantom, n: int = n) -> Estimate:
+                knows, perceives = rng.random(n) < phantom.knowledge, rng.random(n) < phantom.perception
+                shown = columns((knows & perceives) | (rng.random(n) < phantom.guess), chance=phantom.guess)
+                made = knowledge_table(shown, columns(knows, side=1), seed=seed)
+                return made.sur if statistic == "SuR" else made.ner
 
-                words = f"perceives {percent(phantom.perception)}, knows {percent(phantom.knowledge)}"
-                yield Setting(statistic, words, n, False, rate, expected, measure)
+            words = f"perceives {percent(phantom.perception)}, knows {percent(phantom.knowledge)}"
+            yield Setting(statistic, words, n, False, rate, expected, measure)
 
 
 def _knowing(statistic: str, rate: float, perception: float = 0.8, options: int = 4) -> Phantom:
@@ -327,7 +341,12 @@ def _macro_f1() -> Iterator[Setting]:
                 prior = np.array(shares)
 
                 def measure(
-                    rng: np.random.Generator, seed: int, prior: Floats = prior, rate: float = rate, n: int = n, c: bool = clustered
+                    rng: np.random.Generator,
+                    seed: int,
+                    prior: Floats = prior,
+                    rate: float = rate,
+                    n: int = n,
+                    c: bool = clustered,
                 ) -> Estimate:
                     made = labelled(rng, prior, rate, n, c)
                     return estimate(MacroF1(), made, seed=seed, resamples=RESAMPLES)
@@ -352,6 +371,3 @@ def true_macro_f1(prior: Floats, rate: float) -> float:
     """Mean over classes of 2 P(right in the class) / (P(class) + P(answered so))."""
     guessed = (1 - rate) / len(prior)
     return float(np.mean(2 * prior * (rate + guessed) / (prior + rate * prior + guessed)))
-
-
-METRICS: tuple[Metric, ...] = (Accuracy(), MacroF1())
