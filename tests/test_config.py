@@ -172,8 +172,8 @@ def test_all_mistakes_are_told_at_once():
     message = mistake("zzz = 1\nseed = 'x'\n[generation]\ntop_p = 2")
     assert message.splitlines()[1:] == [
         "run.toml: seed: expected a whole number, found 'x'.",
-        "run.toml: unknown key 'zzz'. Known keys: backbones, by, cache, conditions, exploration, generation, ids, label_logprobs, "
-        "limit, models, out, preset, prompt, prompts, repeats, seed, strict, tasks, use_cache.",
+        "run.toml: unknown key 'zzz'. Known keys: backbones, by, cache, conditions, exploration, generation, ids, "
+        "label_logprobs, limit, models, out, preset, prompt, prompts, repeats, seed, strict, tasks, use_cache.",
     ]
     assert message.splitlines()[0] == "run.toml: generation.top_p: input should be less than or equal to 1, found 2."
 

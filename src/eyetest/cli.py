@@ -26,9 +26,12 @@ COMMANDS = {
     "run": ("eyetest.commands.run:run", "Ask models questions under viewing conditions; numbers with intervals."),
     "check": ("eyetest.commands.check:check", "Before spending: do pictures decode, prompts render, what could this n detect?"),
     "score": ("eyetest.commands.score:score", "Read stored answers again, with no model call."),
+    "judge": ("eyetest.commands.judge:judge", "Let a model grade the stored answers that no rule could read."),
+    "calibrate": ("eyetest.commands.calibrate:calibrate", "How far judge and rules agree with people, and the corrected rate."),
     "report": ("eyetest.commands.report:report", "Print the tables of a finished run."),
     "compare": ("eyetest.commands.compare:compare", "Compare two runs on the same samples, paired."),
     "plausible": ("eyetest.commands.plausible:plausible", "Can a published accuracy and macro-F1 belong together?"),
+    "conform": ("eyetest.commands.conform:conform", "Does a model keep the promises that a run relies on?"),
     "list": ("eyetest.commands.names:names", "List tasks, models or conditions."),
     "serve-fake": ("eyetest.commands.serve_fake:serve_fake", "A local OpenAI-compatible server that misbehaves on request."),
 }

@@ -67,6 +67,7 @@ BUILT_IN: Mapping[Group, Mapping[str, str]] = {
         "eyechart": "eyetest.models.embedded:eyechart",
         "hf": "eyetest.models.huggingface:hf",
         "openai": "eyetest.models.openai_api:openai",
+        "command": "eyetest.models.command:command",
     },
 }
 

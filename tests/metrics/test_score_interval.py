@@ -262,6 +262,12 @@ def test_all_right_in_clusters_counts_clusters() -> None:
     assert (ends(made), method(made)) == (pytest.approx(expected), "cluster_score95")
 
 
+def test_all_right_in_two_ways_counts_the_factor_that_has_fewer_groups() -> None:
+    made = labelled([0, 1] * 300, [0, 1] * 300, range(2), cluster=np.arange(600) // 8, request=np.arange(600) % 20)
+    expected = stats.wilson(20, 20, quantile=stats.t_quantile(0.95, 19))
+    assert (ends(estimate(MacroF1(), made, seed=0)), made.factors().prefix) == (pytest.approx(expected), "twoway_")
+
+
 def test_all_right_in_every_repeat_is_all_right_once() -> None:
     once = uneven(True)
     thrice = once.take(np.tile(np.arange(100), 3))
@@ -292,33 +298,49 @@ def test_balanced_accuracy_does_not_see_an_absent_class() -> None:
     assert point(MacroF1(), wider) == pytest.approx(0.75 * point(MacroF1(), made))
 
 
-@pytest.mark.parametrize("metric", [MacroF1(), MacroRecall()], ids=lambda metric: metric.name)
-def test_all_right_with_an_absent_class_keeps_a_width(metric: ClassWise) -> None:
-    made = estimate(metric, uneven(True, size=4), seed=0)
-    assert (made.value, metric.best(uneven(True, size=4)), made.note) == (0.75, 0.75, "")
-    assert made.low < 0.75 <= made.high
-    assert made.high - made.low > 0.03
+@pytest.mark.parametrize("metric", KIN, ids=lambda metric: metric.name)
+@pytest.mark.parametrize("right", [0.0, 0.6, 0.97, 1.0])
+def test_an_absent_class_scales_value_and_interval_by_the_best_that_is_left(metric: ClassWise, right: float) -> None:
+    made = uneven(True) if right == 1 else uneven(False) if right == 0 else answers(right=right)
+    wider = replace(made, labels=(*made.labels, "x"))
+    best = metric.best(wider)
+    assert best == (1 if metric.name == "balanced_accuracy" else 0.75)
+    found, alone = (estimate(metric, each, seed=0) for each in (wider, made))
+    assert (found.value, *ends(found)) == pytest.approx(tuple(best * x for x in (alone.value, *ends(alone))))
+    assert found.high <= best
 
 
 # --- coverage ----------------------------------------------------------------------------------------------------------
 
 
-def held(times: int, seed: int, right: float = 0.95, n: int = 60) -> float:
-    """How often the interval of two even classes, told at `right` and guessed otherwise, holds its macro-F1, (1 + right) / 2."""
-    rng, hits = np.random.default_rng(seed), 0
+def held(times: int, seed: int, right: float = 0.95, n: int = 60, absent: int = 0) -> float:
+    """How often the interval of two even classes, told at `right` and guessed otherwise, holds its macro-F1.
+
+    (1 + right) / 2 of two labels; less by the share of those that never occur.
+    """
+    rng, hits, expected = np.random.default_rng(seed), 0, (1 + right) / (2 + absent)
     for _ in range(times):
         truth = rng.integers(0, 2, n)
         read = np.where(rng.random(n) < right, truth, rng.integers(0, 2, n))
-        made = estimate(MacroF1(), labelled(truth.tolist(), read.tolist(), range(2)), seed=0)
-        hits += made.low <= (1 + right) / 2 <= made.high
+        made = estimate(MacroF1(), labelled(truth.tolist(), read.tolist(), range(2 + absent)), seed=0)
+        hits += made.low <= expected <= made.high
     return hits / times
 
 
-def test_macro_f1_near_one_is_covered() -> None:
-    assert 0.91 <= held(400, seed=0) <= 0.99
+@pytest.mark.parametrize("absent", [0, 3])
+def test_macro_f1_near_its_best_is_covered(absent: int) -> None:
+    assert 0.91 <= held(400, seed=0, absent=absent) <= 0.99
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("right", [0.5, 0.95])
 def test_macro_f1_near_one_is_covered_at_length(right: float) -> None:
     assert 0.92 <= held(4000, seed=1, right=right) <= 0.97
+
+
+@pytest.mark.parametrize("n", [10, 12, 20, 30, 80])
+def test_a_constant_answer_keeps_its_width_at_every_size(n: int) -> None:
+    made = labelled([i % 2 for i in range(n)], [0] * n, [0, 1])
+    found = estimate(BalancedAccuracy(), made, seed=0)
+    assert found.value == 0.5
+    assert found.high - found.low > 0.5 / math.sqrt(n)

@@ -58,7 +58,7 @@ def test_every_table_names_the_prompt_where_there_are_several(tmp_path: Path) ->
     text = printed(write_run(tmp_path, predictions, labels=LABELS, by=["metadata.size"]))
     for title, start in (
         ("toys: accuracy with", "image (prompt terse) .750 ["),
-        ("toys: by class", "image (prompt terse) .214 ["),
+        ("toys: other metrics", "image (prompt terse) .214 ["),
         ("toys: conditions compared", "image − no_image (prompt terse) .500 ["),
         ("toys: slices", "image (prompt terse) metadata.size = big accuracy .750 ["),
     ):

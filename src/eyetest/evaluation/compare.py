@@ -99,5 +99,5 @@ def _aligned(left: Table, cell: Cell, right: Table, partner: Cell) -> tuple[Colu
 
 
 def _cells(table: Table) -> str:
-    cells = [f"{cell.task}/{cell.model}/{cell.condition}" for cell in table.cells]
+    cells = [f"{cell.task}/{cell.model}/{cell.prompt}/{cell.condition}" for cell in table.cells]
     return ", ".join(cells[:4]) + (f" and {len(cells) - 4} more" if len(cells) > 4 else "")

@@ -52,7 +52,7 @@ def _field(cell: Cell, by: str, groups: Mapping[str, Columns], positive: str, se
         yield Finding("fairness", *cell, estimate=gap.estimate, by=by, slice=gap.group, p=gap.p, p_adjusted=gap.p_adjusted)
     for rate in RATES:
         worst = worst_group(groups, positive, rate, seed=seed)
-        if worst is not None and worst.groups > 1:
+        if worst is not None and worst.groups > 1 and worst.estimate.value > 0:
             yield _finding(cell, worst.estimate, by, worst.group, "worst group")
 
 

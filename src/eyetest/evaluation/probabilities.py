@@ -35,6 +35,6 @@ def probabilities(columns: Mapping[Cell, Columns], tasks: Mapping[str, Task], *,
         positive = positive_of(cell, column, tasks)
         if positive is not None:
             cut = precision_at_fpr(column, positive, FALSE_POSITIVE_RATE, seed=seed)
-            detail = "" if math.isnan(cut.threshold) else f"probability of {positive} at least {cut.threshold:.3g}"
+            detail = "" if not math.isfinite(cut.threshold) else f"probability of {positive} at least {cut.threshold:.3g}"
             yield Finding("probabilities", *cell, estimate=cut.precision, detail=detail)
             yield Finding("probabilities", *cell, estimate=cut.recall, detail=detail)

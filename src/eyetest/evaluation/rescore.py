@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from eyetest.errors import StoreError
 from eyetest.evaluation import setup
+from eyetest.evaluation.judged import cell_of, signed, withheld
 from eyetest.evaluation.results import Results
 from eyetest.evaluation.run import read
 from eyetest.evaluation.rundir import RunDirectory, finished, read_counts, read_manifest
@@ -33,7 +34,7 @@ class Rescored:
 
 
 @dataclass(frozen=True, slots=True)
-class _Stored:
+class Stored:
     """A finished run directory."""
 
     directory: Path
@@ -42,6 +43,7 @@ class _Stored:
 
     @property
     def spec(self) -> Mapping[str, Any]:
+        """What was asked."""
         spec: Mapping[str, Any] = self.manifest["spec"]
         return spec
 
@@ -52,6 +54,7 @@ class _Stored:
         return tasks
 
     def tasks(self, match: Match | None = None) -> dict[str, Task]:
+        """Its tasks as far as scoring needs them; match: another comparison of short answers than the run's."""
         return {name: setup.rebuilt(name, one.get("scoring", {}), match) for name, one in self.described.items()}
 
     def table(self, by: tuple[str, ...] | None = None) -> Table:
@@ -62,6 +65,7 @@ class _Stored:
         return Table(labels, tuple(self.manifest.get("by", ())) if by is None else by, order)
 
     def summarised(self, table: Table, tasks: Mapping[str, Task]) -> Results:
+        """The estimates of a table of this run."""
         analysis = Analysis(
             self.spec.get("seed", 0), self.manifest.get("backbones", {}), bool(self.manifest.get("exploration", False))
         )
@@ -77,6 +81,7 @@ class _Stored:
         return known is None or known.lettered
 
     def task(self, prediction: Prediction, tasks: Mapping[str, Task]) -> Task:
+        """The task of one answer. Raises StoreError where the run does not name it."""
         if prediction.task not in tasks:
             raise StoreError(
                 f"{self.predictions}: has answers of task {prediction.task!r}, which run.json does not name. "
@@ -85,24 +90,29 @@ class _Stored:
         return tasks[prediction.task]
 
 
-def _stored(directory: Path) -> _Stored:
-    return _Stored(directory, finished(directory), read_manifest(directory))
+def stored_run(directory: Path) -> Stored:
+    """A finished run directory. Raises StoreError."""
+    return Stored(directory, finished(directory), read_manifest(directory))
 
 
 def table_of(directory: Path, by: tuple[str, ...] | None = None) -> Table:
     """The stored scores of a finished run as columns. Raises StoreError, and UsageError for a slice that no sample has."""
-    stored = _stored(directory)
+    stored = stored_run(directory)
     check_fields(by or (), (prediction.sample for prediction in read_predictions(stored.predictions)))
     table = stored.table(by)
+    left_out = withheld(stored.manifest)
     for prediction in read_predictions(stored.predictions):
-        table.add(prediction)
+        if cell_of(prediction) not in left_out:
+            table.add(prediction)
     return table
 
 
 def summed_up(directory: Path, by: tuple[str, ...] | None = None) -> tuple[Table, Results]:
     """The stored scores of a finished run and their estimates; by: other slices than the run's own."""
-    stored, table = _stored(directory), table_of(directory, by)
-    return table, stored.summarised(table, stored.tasks())
+    stored, table = stored_run(directory), table_of(directory, by)
+    results = stored.summarised(table, stored.tasks())
+    judge = stored.manifest.get("judge")
+    return table, results if judge is None else signed(results, judge)
 
 
 def rescore(directory: Path, *, match: Match | None = None, out: Path | None = None) -> Rescored:
@@ -110,7 +120,7 @@ def rescore(directory: Path, *, match: Match | None = None, out: Path | None = N
 
     match: another comparison of short answers than the run's own. Nothing is replaced before everything was read.
     """
-    stored = _stored(directory)
+    stored = stored_run(directory)
     tasks, table = stored.tasks(match), stored.table()
     n = changed = 0
     with RunDirectory(out or directory) as target:
@@ -131,7 +141,7 @@ def rescore(directory: Path, *, match: Match | None = None, out: Path | None = N
     return Rescored(table, results, n, changed)
 
 
-def _manifest(stored: _Stored, tasks: Mapping[str, Task], out: Path | None) -> dict[str, Any]:
-    rest = {key: value for key, value in stored.manifest.items() if key != "spec"}
+def _manifest(stored: Stored, tasks: Mapping[str, Task], out: Path | None) -> dict[str, Any]:
+    rest = {key: value for key, value in stored.manifest.items() if key not in ("spec", "judge")}
     described = {name: {**one, "scoring": setup.scoring(tasks[name])} for name, one in stored.described.items()}
     return {**rest, "tasks": described, **({} if out is None else {"rescored_from": str(stored.directory)})}

@@ -22,6 +22,7 @@ from eyetest.stats import (
     gap_rate_posterior,
     mcnemar_exact,
     newcombe,
+    overlap_cells,
     paired_cells,
     sur_ner,
     t_quantile,
@@ -98,7 +99,7 @@ def _undefined_ratio(pairs: Pairs, with_: float, without: float) -> str:
 
 def _gap_interval(pairs: Pairs, level: float, seed: int, resamples: int) -> tuple[Interval, str]:
     """Interval of a defined gap rate and its name."""
-    cells, percent, factors = paired_cells(pairs.first, pairs.second), f"{100 * level:g}", pairs.factors
+    cells, percent, factors = overlap_cells(pairs.first, pairs.second), f"{100 * level:g}", pairs.factors
     if not pairs.second.any() or np.array_equal(pairs.first, pairs.second):
         # No resample can vary. A group counts as one answer: nothing shows how alike its answers are.
         shrink = factors.effective / len(pairs)

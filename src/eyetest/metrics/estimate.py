@@ -156,19 +156,23 @@ def _score_interval(metric: ClassWise, counts: Counts, kept: Columns, factors: F
     F (1 - F) / se^2 answers, se of F linearised at the total (the infinitesimal jackknife, Efron 1982; for macro-F1 as in
     Takahashi et al. 2022) and clustered. Where nothing varies, the Kish size of the weights that answers have in a mean over
     classes. Resamples cannot show mistakes that were not seen, so that near 1 their percentiles cover far less than they say.
+    Of F over the best that these classes allow: a class that does not occur is not an error that could vary.
     """
     repeat = np.unique(kept.repeat, return_inverse=True)[1]
     totals = np.stack([Counts(counts.rows, counts.index[repeat == r]).total() for r in range(repeat.max() + 1)])
-    now = float(metric.value(totals).mean())
+    best = metric.best(kept)
+    now = float(metric.value(totals).mean()) / best
     slopes = np.stack([_slope(metric, total) for total in totals], axis=1) / len(totals)
-    se = factor_se(len(kept) * (counts.rows @ slopes)[counts.index, repeat], factors)
-    if 0 < now < 1 and se > 1e-9:
+    se = factor_se(len(kept) * (counts.rows @ slopes)[counts.index, repeat], factors) / best
+    # One answer in a million spreads by 1e-3; what rounding leaves of no spread is 1e-8.
+    if 0 < now < 1 and se * math.sqrt(len(kept)) > 1e-5:
         size = now * (1 - now) / se**2
     else:
         support = np.bincount(kept.target, minlength=len(kept.labels))
         weight = 1 / (np.count_nonzero(support) * support[kept.target])
-        size = float(1 / (group_sums(weight, factors.codes[0]) ** 2).sum())
-    return wilson(now * size, size, level, quantile=t_quantile(level, factors.degrees_of_freedom))
+        size = min(float(1 / (group_sums(weight, code) ** 2).sum()) for code in factors.codes)
+    low, high = wilson(now * size, size, level, quantile=t_quantile(level, factors.degrees_of_freedom))
+    return low * best, high * best
 
 
 def _slope(metric: ClassWise, total: NDArray[np.float64]) -> NDArray[np.float64]:

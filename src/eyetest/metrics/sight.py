@@ -77,7 +77,7 @@ def _no_room(room: NDArray[np.float64]) -> str:
         return _NO_PAIR
     if np.isnan(room).any():
         return _NO_CHANCE
-    return "undefined: with the picture not above guessing" if room.mean() <= 0 else ""
+    return "undefined: with the picture not above guessing" if room.mean() <= 1e-9 else ""  # rounding is not above
 
 
 def _corrected_interval(

@@ -356,8 +356,8 @@ class OcrLinear(Simulated):
         # A picture without known words is no picture without words; with a text beside it there is still something to read.
         if said is None and (shown.picture == "other" or sample.kind == "transcription" or sample.context is None):
             raise _NothingToReadError(
-                f"the dataset does not say what is written in the picture of sample {whose!r}. "
-                f"Use ocr_linear:text=picture (pip install 'eyetest[text]')."
+                f"no words are known of the picture of sample {whose!r} (of a transcription they are the answer). "
+                f"Use ocr_linear:text=picture, which needs eyetest[text]."
             )
         return said or ""
 

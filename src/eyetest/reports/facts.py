@@ -14,7 +14,7 @@ from eyetest.evaluation.results import PairRow, Results
 from eyetest.evaluation.table import Table
 from eyetest.metrics import Accuracy, Columns, KnowledgeTable, estimate, gap_rate, knowledge_table, pair, paired_difference
 from eyetest.reports.naming import Naming
-from eyetest.stats import Cells, paired_cells
+from eyetest.stats import Cells, overlap_cells
 from eyetest.types import Estimate
 
 
@@ -127,7 +127,7 @@ def _facts(group: Group, conditions: Mapping[str, Columns], compared: Compared, 
         without_picture=None if dark is None else estimate(Accuracy(), dark, seed=seed),
         chance=Accuracy().chance(shown[0]) if shown else math.nan,
         frequent=most_frequent(shown[0]) if shown else math.nan,
-        cells=paired_cells(both.first, both.second) if both is not None and len(both) else None,
+        cells=overlap_cells(both.first, both.second) if both is not None and len(both) else None,
         difference=compared.get((blind, "paired_difference")),
         gap=compared.get((blind, "gap_rate")),
         swapped=compared.get(("swapped", "paired_difference")),

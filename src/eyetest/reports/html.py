@@ -232,14 +232,8 @@ def _grid_order(conditions: Sequence[str]) -> _Order:
 
 
 _DULL = (
-    "prompt",
-    "kind",
-    "note",
-    "SD between repeats %",
-    "without",
-    "policy",
-    "score % if failed wrong",
-    "score % if failed right",
+    *("prompt", "kind", "note", "SD between repeats %", "without", "policy", "slice by", "slice", "detail"),
+    *("lowest %", "highest %", "score % if failed wrong", "score % if failed right"),
 )
 
 

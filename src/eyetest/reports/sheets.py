@@ -273,9 +273,9 @@ def _findings(findings: Sequence[Finding], panel: Panel) -> Sheet:
     columns = (
         *_CELL,
         "slice by",
-        "value",
+        "slice",
         "measure",
-        "% or number",
+        "result %",
         "lowest %",
         "highest %",
         "p",

@@ -143,7 +143,8 @@ def _without_repeats(names: Iterable[tuple[str, str]]) -> Iterator[tuple[str, st
 
 def _scores(task: str, rows: Sequence[Row]) -> Grid:
     """One line a cell: the headline with its interval, guessing, success rate, counts."""
-    headline = rows[0].estimate.metric if rows else ""
+    named = {row.estimate.metric for row in first_rows(rows)}
+    headline = rows[0].estimate.metric if len(named) == 1 else "score"
     grid = _grid(
         f"{task}: {headline} with 95 % intervals",
         ["model", "condition", headline, "guessing", "parsed only", "success rate", "n", "unparsed", "refused", "failed"],
@@ -164,10 +165,15 @@ def _value(rows: Sequence[Row], metric: str, policy: str) -> str:
     return next((number(row.estimate.value) for row in rows if (row.estimate.metric, row.policy) == (metric, policy)), "–")
 
 
+MOST_METRICS = 6
+"""Metrics of that table; the page and the CSV have all."""
+
+
 def _other_metrics(task: str, rows: Sequence[Row]) -> Grid:
     """Class-wise metrics, where the samples share their labels."""
     names = list(dict.fromkeys(row.estimate.metric for row in rows if row.estimate.metric not in _IN_SCORES))
-    grid = _grid(f"{task}: by class, unparsed as wrong", ["model", "condition", *names], right=range(2, 2 + len(names)))
+    names = names[:MOST_METRICS]
+    grid = _grid(f"{task}: other metrics, unparsed as wrong", ["model", "condition", *names], right=range(2, 2 + len(names)))
     if not names:
         return grid
     cells = list(_by_cell(rows))
@@ -182,7 +188,7 @@ def _pairs(task: str, pairs: Sequence[PairRow], kinds: Sequence[str], adjusted: 
     """kinds: of the questions that a pair puts together."""
     together = f", {' and '.join(KINDS.get(kind, kind) for kind in kinds)} together" if len(kinds) > 1 else ""
     grid = _grid(
-        f"{task}: conditions compared on the same samples{together}",
+        f"{task}: conditions compared on the same samples{together}, in credit an answer",
         ["model", "measure", "value", "p", adjusted, "n"],
         right=range(2, 6),
     )
@@ -236,9 +242,14 @@ _SHORT: Mapping[Panel, str] = {
 """Panels of the terminal, in order; slices together and groups, except the worst, are in the page and the CSV."""
 
 
+_OF_IMAGE = ("fairness", "probabilities")
+"""Panels of which the terminal has the condition `image` only."""
+
+
 def _findings(task: str, rows: Sequence[Finding]) -> list[Grid]:
     """A grid a panel."""
-    kept = [row for row in rows if row.panel != "fairness" or not row.slice or row.detail]
+    kept = [row for row in rows if row.panel not in _OF_IMAGE or row.condition == "image"]
+    kept = [row for row in kept if row.panel != "fairness" or not row.slice or row.detail]
     return [_measures(f"{task}: {words}", [row for row in kept if row.panel == panel]) for panel, words in _SHORT.items()]
 
 

@@ -38,6 +38,17 @@ def paired_cells(first: ArrayLike, second: ArrayLike) -> Cells:
     return Cells(both, only_a, only_b, len(a) - both - only_a - only_b)
 
 
+def overlap_cells(first: ArrayLike, second: ArrayLike) -> Cells:
+    """Paired table of two (n,) arrays of credit in [0, 1] in which equal credit is right both times, never right one time.
+
+    Credit x, y adds min(x, y) to n11, x - min to n10, y - min to n01. `paired_cells` for credit of 0 and 1.
+    """
+    a, b = np.asarray(first, np.float64), np.asarray(second, np.float64)
+    both = float(np.minimum(a, b).sum())
+    only_a, only_b = float(a.sum()) - both, float(b.sum()) - both
+    return Cells(both, only_a, only_b, len(a) - both - only_a - only_b)
+
+
 def mcnemar_exact(b: int, c: int) -> float:
     """Two-sided exact p that b and c discordant pairs are equally likely (McNemar 1947); 1 for b = c = 0.
 

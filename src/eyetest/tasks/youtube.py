@@ -142,7 +142,7 @@ def _rows(layout: str, file: Path, split: str, report: LoadReport) -> Iterator[R
     if total <= start:
         raise DataError(
             f"{file}: has {total} rows, but the split {split!r} begins at row {start + 1} (train 1-1,600, val 1,601-1,800, test "
-            f"from 1,801). Use the whole file, or another split."
+            f"from 1,801). Use the whole file, or --split train."
         )
 
 
