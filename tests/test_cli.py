@@ -114,7 +114,7 @@ MISTAKES = {
     ),
     "unknown model": (
         ("run", "--data", "items.jsonl", "--model", "chanse"),
-        r"re:Unknown model 'chanse'\. Did you mean 'chance'\? Known: chance, constant, .*\.",
+        r"re:Unknown model 'chanse'\. Did you mean 'chance'\? Known: chance, command, .*\.",
     ),
     "no picture at all": (
         run("--condition", "image,no_image"),

@@ -37,7 +37,7 @@ def test_every_module_is_below_its_group():
 @pytest.mark.parametrize(
     ("group", "name", "start"),
     [
-        ("models", "orcale", "Unknown model 'orcale'. Did you mean 'oracle'? Known: chance, constant, "),
+        ("models", "orcale", "Unknown model 'orcale'. Did you mean 'oracle'? Known: chance, command, "),
         ("models", "zzz", "Unknown model 'zzz'. Known: chance, "),
         ("conditions", "swaped", "Unknown condition 'swaped'. Did you mean 'swapped'? Known: blank, "),
         ("tasks", "nothing like it", "Unknown task 'nothing like it'. Known: "),

@@ -174,7 +174,8 @@ class Response:
     status: ResponseStatus = "ok"
     """What became of the call."""
     label_logprobs: tuple[float, ...] | None = None
-    """Log-probability of each of `Request.labels`, natural log, where the backend really returns them."""
+    """Natural log-probability of each of `Request.labels`, in that order (the options as shown), where the backend really
+    returns them; of as many as there are options, or nothing is computed from them."""
     usage: Usage | None = None
     """Tokens, if known."""
     latency: float = 0.0

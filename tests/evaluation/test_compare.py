@@ -89,8 +89,9 @@ def test_nothing_in_common_is_said(tmp_path):
     with pytest.raises(UsageError) as caught:
         compare(one, two)
     assert str(caught.value) == (
-        f"{one} and {two} share no cell: the first has samples/asked/image; the second has samples/asked/no_image, "
-        "samples/asked/blank, samples/asked/shuffled, samples/asked/options_only and 1 more. Runs are compared on the same "
+        f"{one} and {two} share no cell: the first has samples/asked/default/image; the second has "
+        "samples/asked/default/no_image, samples/asked/default/blank, samples/asked/default/shuffled, "
+        "samples/asked/default/options_only and 1 more. Runs are compared on the same "
         "task, model, prompt and condition; name and models are set in the run file."
     )
 

@@ -119,8 +119,8 @@ def test_words_of_a_picture_that_never_was_are_not_read():
 def test_words_that_the_dataset_does_not_say_are_a_failed_call(sample, whose):
     assert response(prepared(MEMES, text="dataset"), sample) == Response(
         status="error",
-        error=f"the dataset does not say what is written in the picture of sample '{whose}'. "
-        "Use ocr_linear:text=picture (pip install 'eyetest[text]').",
+        error=f"no words are known of the picture of sample '{whose}' (of a transcription they are the answer). "
+        "Use ocr_linear:text=picture, which needs eyetest[text].",
     )
 
 
