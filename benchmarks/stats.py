@@ -29,7 +29,7 @@ from eyetest.evaluation.table import Table
 from eyetest.metrics import Columns, MacroF1, estimate
 from eyetest.reports.facts import facts_of
 from eyetest.reports.sheets import items_sheet, sheets_of
-from eyetest.stats import Cells, gap_rate_bootstrap
+from eyetest.stats import Cells, Interval, bootstrap_counts, gap_rate_bootstrap, percentile
 from eyetest.tasks.from_samples import task_from_samples
 from eyetest.types import Message, Prediction, Response, Sample, Score, Shown
 
@@ -85,11 +85,18 @@ def labelled(n: int, classes: int) -> Columns:
 def small() -> list[Row]:
     """One interval at a time."""
     made = labelled(10_000, 4)
-    interval = cpu(lambda: estimate(MacroF1(), made, seed=0, resamples=10_000))
+    metric = MacroF1()
+    counts = metric.counts(made)
+
+    def resampled() -> Interval:
+        return percentile(metric.value(bootstrap_counts(counts.rows, counts.times(), resamples=10_000, seed=0)))
+
+    bootstrap, interval = cpu(resampled), cpu(lambda: estimate(metric, made, seed=0))
     cells = Cells(4_000, 3_000, 3, 2_997)
     gap = cpu(lambda: gap_rate_bootstrap(cells, resamples=10_000, seed=0))
     return [
-        ("macro-F1 interval, n = 10,000, 10,000 resamples", f"{interval:.3f} CPU s", "< 0.1 s", interval < 0.1),
+        ("macro-F1 interval, n = 10,000", f"{interval:.3f} CPU s", "< 0.1 s", interval < 0.1),
+        ("macro-F1 bootstrap, n = 10,000, 10,000 resamples", f"{bootstrap:.3f} CPU s", "< 0.1 s", bootstrap < 0.1),
         ("gap-rate cell bootstrap, 10,000 resamples", f"{gap:.4f} CPU s", "< 0.05 s", gap < 0.05),
     ]
 

@@ -147,6 +147,9 @@ class RunConfig(_Section):
     @model_validator(mode="after")
     def _backbones_are_models(self) -> RunConfig:
         named = {one.name or one.model for one in self.models}
+        for model, backbone in self.backbones.items():
+            if model == backbone or backbone in self.backbones:
+                raise ValueError(f"backbones: {backbone!r} stands for {model!r}, and cannot have a text model itself or be it")
         for pair in self.backbones.items() if named else ():
             for one in pair:
                 if one not in named:

@@ -143,6 +143,8 @@ def test_mistakes(arguments, settings, said):
         ([item(0, kind="labels", choices=())], "needs choices, the labels that a set is made of"),
         ([item(0, kind="labels", choices=("a, b", "c"))], "none of which holds a comma and a blank."),
         ([item(0, kind="transcription", target=("a", "b"))], "has 2 targets; a transcription has one."),
+        ([item(0, kind="transcription", target=(" ",))], "its target is empty; an error rate needs words to be wrong about."),
+        ([item(0, picture_text=5)], "picture_text is 5; expected a text or None."),
         ([], "samples: no usable sample in its files. The file holds no rows."),
     ],
 )

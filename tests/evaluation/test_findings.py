@@ -152,6 +152,12 @@ def test_a_backbone_must_be_a_model_of_the_run() -> None:
         evaluate(questions(20), ("oracle", "chance"), backbones={"oracle": "chanse"})
 
 
+@pytest.mark.parametrize("backbones", [{"oracle": "oracle"}, {"oracle": "chance", "chance": "oracle"}])
+def test_a_backbone_is_another_model_that_has_none(backbones: dict[str, str]) -> None:
+    with pytest.raises(UsageError, match=r"cannot have a text model itself or be it"):
+        evaluate(questions(20), ("oracle", "chance"), backbones=backbones)
+
+
 def test_slices_have_their_strata(seer: Results) -> None:
     plain = seer.headline("samples", SEER, "image")
     (row,) = found(seer, "strata", "accuracy_stratified", model=SEER, condition="image")

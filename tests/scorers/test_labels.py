@@ -198,3 +198,8 @@ def test_a_megabyte_is_read_in_time() -> None:
 
 def test_signature() -> None:
     assert SCORE.signature == "labels"
+
+
+def test_a_nul_character_is_a_blank() -> None:
+    sample = Sample("a", "?", ("music",), kind="labels", choices=("music", "sport"))
+    assert LabelsScorer()(sample, "music\x00 (rock), sport").answer == "music, sport"

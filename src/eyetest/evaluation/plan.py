@@ -65,10 +65,17 @@ class Dataset:
             yield replace(sample, cluster=_picture(sample.images)) if sample.cluster is None and sample.images else sample
 
     def train(self) -> Iterator[Sample]:
-        """Stream the training split; empty where there is none."""
+        """Stream the training split; empty where the task has none or the folder does not hold it."""
         if self.task.train_split is None or self.task.train_split == self.split:
-            return iter(())
-        return self._load(self.directory, self.task.train_split, LoadReport())
+            return
+        try:
+            found = self._load(self.directory, self.task.train_split, LoadReport())
+            first = next(found, None)
+        except DataError:  # a folder with the test split alone is whole enough to be asked
+            return
+        if first is not None:
+            yield first
+            yield from found
 
 
 def _picture(pictures: tuple[Image, ...]) -> str | None:

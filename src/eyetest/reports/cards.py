@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import orjson
 
 from eyetest.evaluation.groups import Group, blind_of
 from eyetest.evaluation.table import Table
 from eyetest.metrics import Columns
 from eyetest.reports.untrusted import NAME_LENGTH, Said, clean, said
 from eyetest.store import decode_prediction
+from eyetest.store.json_text import from_json
 from eyetest.types import Image, Message, Prediction
 
 MOST = 24
@@ -180,7 +180,7 @@ def collect(predictions: Path, choices: Iterable[Choice]) -> tuple[tuple[Card, .
     examples: dict[tuple[str, str, str, str], dict[str, Any]] = {}
     with predictions.open("rb") as lines:
         for line in lines:
-            record = orjson.loads(line)
+            record = from_json(line)
             card = cards.get((record["task"], record["sample"]))
             if card is not None and not (record["variant"] or record["repeat"] or record["round"]):
                 _keep(card, decode_prediction(record))

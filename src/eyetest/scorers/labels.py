@@ -269,6 +269,7 @@ def _is_none(text: str) -> bool:
 
 def _split(text: str) -> Iterable[str]:
     """`text` at separators outside parentheses; inside too if all of it stands in them."""
+    text = text.replace("\x00", " ")  # it stands for a parenthesis below
     bare = text.strip().strip(";")
     if bare.startswith("(") and bare.rstrip(" .").endswith(")"):
         text = bare.strip("() .")

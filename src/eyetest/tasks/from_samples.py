@@ -69,7 +69,7 @@ _FIELDS: tuple[tuple[tuple[str, ...], Callable[[object], bool], str], ...] = (
         "a tuple of Images, each with a path (as text) or data (bytes)",
     ),
     (
-        ("context", "knowledge_question", "entity", "cluster"),
+        ("context", "picture_text", "knowledge_question", "entity", "cluster"),
         lambda value: value is None or isinstance(value, str),
         "a text or None",
     ),
@@ -86,6 +86,8 @@ def _check(sample: Sample, where: str) -> None:
         raise DataError(f"{where}: has no target.")
     if sample.kind == "transcription" and len(sample.target) > 1:
         raise DataError(f"{where}: has {len(sample.target)} targets; a transcription has one.")
+    if sample.kind == "transcription" and not sample.target[0].strip():
+        raise DataError(f"{where}: its target is empty; an error rate needs words to be wrong about. Leave the sample out.")
     if sample.kind == "labels" and (not sample.choices or any(", " in choice for choice in sample.choices)):
         raise DataError(f"{where}: needs choices, the labels that a set is made of, none of which holds a comma and a blank.")
     if sample.kind in ("choice", "labels"):
