@@ -6,7 +6,6 @@ Every key is documented by its field. An unknown key is an error that names it, 
 from __future__ import annotations
 
 import os
-import re
 import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator, model_validator
 
-from eyetest.errors import UsageError, nearest
+from eyetest.errors import UsageError, nearest, shown
 from eyetest.types import Kind
 
 if TYPE_CHECKING:
@@ -25,6 +24,20 @@ AnswerForm = Literal["text", "letter", "index"]
 
 class _Section(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+EMBEDDED, HUB = "embedded", "hub"
+"""Values of `dir` for the small set inside eyetest that has a task's layout, and for the published copy."""
+
+
+def means_hub(directory: str) -> bool:
+    """Whether a `dir` is the published copy: `hub` at the card's revision, or `hub@REVISION`."""
+    return directory.partition("@")[0] == HUB
+
+
+def stands_for_folder(directory: str) -> bool:
+    """Whether a `dir` is no folder of the user's."""
+    return directory == EMBEDDED or means_hub(directory)
 
 
 class DataConfig(_Section):
@@ -77,18 +90,12 @@ class PromptConfig(_Section):
             for key, found in example.items():
                 listed = found if key == "choices" and isinstance(found, list) else [found]
                 if listed is not found and key == "choices":
-                    raise ValueError(f"example {number}: choices is {_shown(found)}; expected a list of texts")
+                    raise ValueError(f"example {number}: choices is {shown(found)}; expected a list of texts")
                 if not all(isinstance(one, str | int | float) for one in listed):
                     raise ValueError(
-                        f"example {number}: {key} is {_shown(found)}; expected {'texts' if listed is found else 'a text'}"
+                        f"example {number}: {key} is {shown(found)}; expected {'texts' if listed is found else 'a text'}"
                     )
         return value
-
-
-def _shown(value: Any) -> str:
-    """A value in an error message, at most about 80 characters."""
-    text = repr(value)
-    return text if len(text) <= 80 else f"{text[:77]}..."
 
 
 class GenerationConfig(_Section):
@@ -227,8 +234,8 @@ def _line(item: ErrorDetails) -> str:
     if item["type"] == "value_error":
         return f"{_place(location) or 'run'}: {item['msg'].removeprefix('Value error, ')}."
     if item["type"] in _EXPECTED:
-        return f"{_place(location)}: expected {_EXPECTED[item['type']]}, found {_shown(item['input'])}."
-    return f"{_place(location)}: {item['msg'][:1].lower()}{item['msg'][1:]}, found {_shown(item['input'])}."
+        return f"{_place(location)}: expected {_EXPECTED[item['type']]}, found {shown(item['input'])}."
+    return f"{_place(location)}: {item['msg'][:1].lower()}{item['msg'][1:]}, found {shown(item['input'])}."
 
 
 def _message(error: ValidationError, where: str) -> str:
@@ -239,7 +246,7 @@ def _message(error: ValidationError, where: str) -> str:
         if len(place) > 1 and place[-1] in _UNION_MEMBERS and item["type"] != "extra_forbidden":
             place = place[:-1]
             form = "a number" if place == ("limit",) else "text, a number, true or false"
-            lines[place] = f"{where}: {_place(place)}: expected {form}, found {_shown(item['input'])}."
+            lines[place] = f"{where}: {_place(place)}: expected {form}, found {shown(item['input'])}."
         else:
             lines[place] = f"{where}: {_line(item)}"
     return "\n".join(lines.values())
@@ -286,10 +293,6 @@ def run_config(values: Mapping[str, Any], where: str) -> RunConfig:
         raise UsageError(_message(error, where)) from None
 
 
-_BY_NAME = re.compile(r"embedded|hub(@.*)?")
-"""Values of `dir` that are no folder beside the run file."""
-
-
 def read_run_file(path: Path) -> dict[str, Any]:
     """The values of a TOML run file. Raises UsageError.
 
@@ -314,6 +317,6 @@ def read_run_file(path: Path) -> dict[str, Any]:
     for task in tasks if isinstance(tasks, list) else ():
         if isinstance(task, dict):
             for key in ("data", "dir", "images"):
-                if isinstance(task.get(key), str) and not _BY_NAME.fullmatch(task[key]):
+                if isinstance(task.get(key), str) and not stands_for_folder(task[key]):
                     task[key] = os.path.normpath(path.parent / task[key])
     return values

@@ -56,3 +56,21 @@ def unknown(thing: str, word: str, known: Iterable[str], where: str = "") -> Usa
     names = sorted(known)
     place = f" in {where}" if where else ""
     return UsageError(f"Unknown {thing} {word!r}{place}.{nearest(word, names)} Known: {', '.join(names)}.")
+
+
+SHOWN = 80
+"""Longest value in an error message, in characters."""
+
+
+def shown(value: object) -> str:
+    """A value in an error message, at most `SHOWN` characters."""
+    text = repr(value)
+    return text if len(text) <= SHOWN else f"{text[: SHOWN - 3]}..."
+
+
+def message_of(error: BaseException) -> str:
+    """The message of somebody else's exception, whose `__str__` may itself raise anything."""
+    try:
+        return str(error)
+    except Exception:  # noqa: BLE001  see above
+        return "(its message cannot be shown)"

@@ -12,8 +12,9 @@ import pytest
 from evaluation.made import Asked, go, items, predictions
 from eyetest.commands import calibrate as command
 from eyetest.errors import DataError, UsageError
-from eyetest.evaluation.calibrate import LABELS, Enough, ask_labels, calibrate
+from eyetest.evaluation.calibrate import Enough, ask_labels, calibrate
 from eyetest.evaluation.judge import JudgeSettings, judge_run
+from eyetest.evaluation.rundir import LABELS
 from eyetest.stats import wilson
 from eyetest.stats.agreement import Graded, corrected_rate
 from eyetest.types import Prediction, Request, Response

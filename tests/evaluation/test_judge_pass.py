@@ -14,10 +14,10 @@ import pytest
 from evaluation.made import CHOICES, Asked, go, item, items, predictions, text_of
 from eyetest.commands import judge as command
 from eyetest.errors import ModelError, StoreError, UsageError
-from eyetest.evaluation.judge import JOURNAL, Judged, JudgeSettings, judge_run
+from eyetest.evaluation.judge import Judged, JudgeSettings, judge_run
 from eyetest.evaluation.judged import signature
 from eyetest.evaluation.rescore import rescore
-from eyetest.evaluation.rundir import read_manifest
+from eyetest.evaluation.rundir import VERDICTS, read_manifest
 from eyetest.models import build, openai_api
 from eyetest.models.fake_answers import Body, last_user_text
 from eyetest.models.fake_server import FakeServer
@@ -408,7 +408,7 @@ def test_a_pass_that_is_interrupted_keeps_its_verdicts_and_changes_nothing(ran: 
     with pytest.raises(KeyboardInterrupt):
         judge_run(ran, model, JudgeSettings(), watch=lambda _: None)
     assert {name: (ran / name).read_bytes() for name in files} == before
-    assert len((ran / JOURNAL).read_text().splitlines()) == 5
+    assert len((ran / VERDICTS).read_text().splitlines()) == 5
     made, again = in_process(ran, by_attention)
     assert (len(again.seen), made.progress.resumed) == (N // 2 - 5, 5)
     assert unread(ran) == EXPECTED

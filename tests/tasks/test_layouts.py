@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from eyetest import registry, social
-from eyetest.errors import DataError, UsageError
+from eyetest.errors import DataError, UsageError, shown
 from eyetest.readers import LoadReport, Row
 from eyetest.tasks import Task
 from eyetest.tasks.dataset_files import (
@@ -25,7 +25,6 @@ from eyetest.tasks.dataset_files import (
     plain,
     references,
     samples,
-    shown,
     split_in_name,
 )
 from eyetest.tasks.layouts import Found, Layout, all_of, any_of, check_folder, described, entries, find, instead, locate

@@ -10,9 +10,8 @@ from cyclopts import Parameter
 from eyetest.commands.grid import commas, flag
 from eyetest.commands.say import say
 from eyetest.errors import UsageError
-from eyetest.evaluation import calibrate, judge
 from eyetest.evaluation.rescore import summed_up
-from eyetest.evaluation.rundir import JOURNAL, LOCK, MANIFEST, PREDICTIONS, RESULTS
+from eyetest.evaluation.rundir import FILES, MANIFEST
 from eyetest.reports.facts import facts_of_table
 from eyetest.reports.text import print_results, terminal
 
@@ -58,13 +57,12 @@ def report(
 
 def _refuse_run_file(page: Path, run_directory: Path) -> None:
     """Raise UsageError where the page would take the place of a run's own file, in this run directory or another."""
-    names = (MANIFEST, JOURNAL, PREDICTIONS, RESULTS, LOCK, judge.JOURNAL, calibrate.LABELS)
     try:
         taken = page.exists() and any(
             page.samefile(folder / name)
             for folder in (run_directory, page.resolve().parent)
             if (folder / MANIFEST).exists()
-            for name in names
+            for name in FILES
             if (folder / name).exists()
         )
     except (OSError, RuntimeError) as error:  # RuntimeError: links that lead in a circle

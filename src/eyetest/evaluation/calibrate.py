@@ -14,7 +14,7 @@ from typing import Any
 
 from eyetest.errors import DataError, UsageError
 from eyetest.evaluation.judged import cell_of
-from eyetest.evaluation.rundir import finished
+from eyetest.evaluation.rundir import LABELS, finished
 from eyetest.evaluation.table import Cell
 from eyetest.metrics.estimate import MINIMUM
 from eyetest.readers import LoadReport, Row, columns, read_rows
@@ -24,9 +24,6 @@ from eyetest.stats.agreement import Graded, cannot_correct, cohen_kappa, correct
 from eyetest.store import full, read_predictions
 from eyetest.types import Estimate, Prediction
 from eyetest.version import __version__
-
-LABELS = "labels.csv"
-"""Where labels given at the terminal are kept, in the run directory."""
 
 NAMING = ("task", "condition", "model", "prompt", "variant", "repeat", "round")
 """Columns that may say which answer to a sample is labelled, beside `sample` itself."""

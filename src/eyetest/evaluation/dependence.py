@@ -56,14 +56,13 @@ def _finding(group: Group, condition: str, made: Estimate, lowest: float = math.
 
 def _with_and_without(group: Group, image: Columns, blind: str, dark: Columns, seed: int) -> Iterator[Finding]:
     about = f"image, {blind}"
-    failed = _outside(image) or _outside(dark)
-    if failed:
+    if _outside(image) or _outside(dark):
         lowest, highest = gap_bounds(image, dark)
         yield _finding(group, about, gap_rate(image, dark, seed=seed), lowest, highest)
-    corrected = chance_corrected_gap(image, dark, seed=seed)
-    if not math.isnan(best_possible_gap(image, seed=seed).value):  # else guessing has no closed form
-        yield _finding(group, about, corrected)
-        yield _finding(group, "image", best_possible_gap(image, seed=seed))
+    best = best_possible_gap(image, seed=seed)
+    if not math.isnan(best.value):  # else guessing has no closed form
+        yield _finding(group, about, chance_corrected_gap(image, dark, seed=seed))
+        yield _finding(group, "image", best)
     if image.number_of("refused", "blocked") or dark.number_of("refused", "blocked"):
         yield _finding(group, about, attempted_gap(image, dark, seed=seed))
 

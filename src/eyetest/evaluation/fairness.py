@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from eyetest.evaluation.results import Finding
-from eyetest.evaluation.table import Cell, Table
+from eyetest.evaluation.table import Cell
 from eyetest.metrics import Columns
 from eyetest.metrics.fairness import GroupRates, group_gaps, group_rates, worst_group
 from eyetest.tasks import Task
@@ -20,11 +20,17 @@ def positive_of(cell: Cell, columns: Columns, tasks: Mapping[str, Task]) -> str 
     return positive if positive in columns.labels and len(columns.labels) == 2 else None
 
 
-def fairness(table: Table, columns: Mapping[Cell, Columns], tasks: Mapping[str, Task], *, seed: int) -> Iterator[Finding]:
+def fairness(
+    columns: Mapping[Cell, Columns],
+    sliced: Mapping[Cell, Mapping[str, Mapping[str, Columns]]],
+    tasks: Mapping[str, Task],
+    *,
+    seed: int,
+) -> Iterator[Finding]:
     """For every two-label cell with a positive label: its three rates; for every slice field, those of each group.
 
     Each group's gap to all others has p-values adjusted by Holm over the groups of the field; the worst group has an
-    interval that holds although it was looked for.
+    interval that holds although it was looked for. sliced: cell -> field -> value -> columns.
     """
     for cell, column in columns.items():
         positive = positive_of(cell, column, tasks)
@@ -32,10 +38,7 @@ def fairness(table: Table, columns: Mapping[Cell, Columns], tasks: Mapping[str, 
             continue
         for made in _each(group_rates({"": column}, positive, seed=seed)[0]):
             yield _finding(cell, made)
-        fields: dict[str, dict[str, Columns]] = {}
-        for by, value, part in table.slices(cell):
-            fields.setdefault(by, {})[value] = part
-        for by, groups in fields.items():
+        for by, groups in sliced[cell].items():
             if len(groups) > 1:
                 yield from _field(cell, by, groups, positive, seed)
 

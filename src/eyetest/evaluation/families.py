@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from eyetest.evaluation.results import Finding, Row
+from eyetest.evaluation.results import Finding, Row, first_rows
 from eyetest.tasks import Task
 from eyetest.types import Estimate
 
@@ -13,13 +13,10 @@ from eyetest.types import Estimate
 def families(rows: Iterable[Row], tasks: Mapping[str, Task]) -> Iterator[Finding]:
     """The plain mean over the tasks of a family of each headline, where two tasks or more were asked alike."""
     found: dict[tuple[str, ...], list[Row]] = {}
-    seen: set[tuple[str, ...]] = set()
-    for row in rows:
-        cell = (row.task, row.model, row.prompt, row.condition, row.kind)
+    for row in first_rows(rows):
         family = tasks[row.task].family
-        if family and not row.by and cell not in seen:
+        if family:
             found.setdefault((family, row.model, row.prompt, row.condition, row.kind, row.estimate.metric), []).append(row)
-        seen.add(cell)
     for (family, model, prompt, condition, kind, _), members in found.items():
         if len(members) > 1:
             names = ", ".join(row.task for row in members)

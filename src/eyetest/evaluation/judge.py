@@ -20,7 +20,7 @@ from eyetest.evaluation.judged import cell_of, signed
 from eyetest.evaluation.rescore import Stored, stored_run
 from eyetest.evaluation.results import Results
 from eyetest.evaluation.run import Progress, Watch, read
-from eyetest.evaluation.rundir import RunDirectory
+from eyetest.evaluation.rundir import VERDICTS, RunDirectory
 from eyetest.evaluation.table import Cell, Table
 from eyetest.scorers.judge import (
     Form,
@@ -37,9 +37,6 @@ from eyetest.scorers.judge import (
 from eyetest.store import Journal, content_key, read_predictions
 from eyetest.tasks import Task
 from eyetest.types import Model, Prediction, Request, Response, Sample, Score
-
-JOURNAL = "judge.txt"
-"""The verdicts, in the form of the run's journal."""
 
 MOST_VOTES = 15
 
@@ -289,7 +286,7 @@ def judge_run(directory: Path, model: Model, settings: JudgeSettings, *, watch: 
     if model.simulated:
         raise UsageError(f"Judge {model.name!r} is a simulated model and reads no answers. Name one that does, e.g. openai:NAME.")
     stored = stored_run(directory)
-    with RunDirectory(directory) as target, closing(Journal(directory / JOURNAL)) as journal:
+    with RunDirectory(directory) as target, closing(Journal(directory / VERDICTS)) as journal:
         one_pass = _Pass(stored, stored.tasks(), model, settings, journal, watch)
         try:
             failure = one_pass.ask_all()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 
-from eyetest.evaluation.results import Finding, Row
+from eyetest.evaluation.results import Finding, Row, first_rows
 from eyetest.evaluation.standings import headline
 from eyetest.evaluation.table import Cell
 from eyetest.metrics import Columns
@@ -34,9 +34,8 @@ def repeats(columns: Mapping[Cell, Columns], tasks: Mapping[str, Task]) -> Itera
 def wordings(rows: Sequence[Row]) -> Iterator[Finding]:
     """For every cell that was asked under several prompts: the median headline, the lowest, the highest, and whose they are."""
     cells: dict[tuple[str, str, str, str], dict[str, Row]] = {}
-    for row in rows:
-        if not row.by:
-            cells.setdefault((row.task, row.model, row.condition, row.kind), {}).setdefault(row.prompt, row)
+    for row in first_rows(rows):
+        cells.setdefault((row.task, row.model, row.condition, row.kind), {})[row.prompt] = row
     for (task, model, condition, kind), by_prompt in cells.items():
         if len(by_prompt) < 2:
             continue

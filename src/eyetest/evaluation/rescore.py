@@ -97,7 +97,10 @@ def stored_run(directory: Path) -> Stored:
 
 def table_of(directory: Path, by: tuple[str, ...] | None = None) -> Table:
     """The stored scores of a finished run as columns. Raises StoreError, and UsageError for a slice that no sample has."""
-    stored = stored_run(directory)
+    return _table(stored_run(directory), by)
+
+
+def _table(stored: Stored, by: tuple[str, ...] | None) -> Table:
     check_fields(by or (), (prediction.sample for prediction in read_predictions(stored.predictions)))
     table = stored.table(by)
     left_out = withheld(stored.manifest)
@@ -109,7 +112,8 @@ def table_of(directory: Path, by: tuple[str, ...] | None = None) -> Table:
 
 def summed_up(directory: Path, by: tuple[str, ...] | None = None) -> tuple[Table, Results]:
     """The stored scores of a finished run and their estimates; by: other slices than the run's own."""
-    stored, table = stored_run(directory), table_of(directory, by)
+    stored = stored_run(directory)
+    table = _table(stored, by)
     results = stored.summarised(table, stored.tasks())
     judge = stored.manifest.get("judge")
     return table, results if judge is None else signed(results, judge)

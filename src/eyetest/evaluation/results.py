@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
@@ -143,6 +143,21 @@ class Standing:
     rank_high: int
     """Models minus those shown to be worse."""
 
+    @property
+    def ranks(self) -> str:
+        """`2` or `2–4`."""
+        return f"{self.rank_low}" if self.rank_low == self.rank_high else f"{self.rank_low}–{self.rank_high}"
+
+
+def first_rows(rows: Iterable[Row], *, sliced: bool = False) -> Iterator[Row]:
+    """The headline of every cell, or of every slice of it: the first metric."""
+    seen: set[tuple[str, ...]] = set()
+    for row in rows:
+        key = (row.task, row.prompt, row.model, row.condition, row.kind, row.by, row.slice)
+        if bool(row.by) is sliced and key not in seen:
+            seen.add(key)
+            yield row
+
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Results:
@@ -167,20 +182,17 @@ class Results:
 
     def headline(self, task: str, model: str, condition: str, prompt: str = "default") -> Estimate:
         """The first metric of a cell over all samples. Raises KeyError when there is no such cell."""
-        for row in self.rows:
-            if (row.task, row.model, row.condition, row.prompt, row.by) == (task, model, condition, prompt, ""):
+        for row in first_rows(self.rows):
+            if (row.task, row.model, row.condition, row.prompt) == (task, model, condition, prompt):
                 return row.estimate
         cells = dict.fromkeys((row.task, row.model, row.condition, row.prompt) for row in self.rows)
         raise KeyError(f"no cell {(task, model, condition, prompt)}; there are {', '.join(map(str, cells)) or 'none'}")
 
     def __repr__(self) -> str:
         """The headline of every cell, one a line."""
-        lines, seen = [], set[tuple[str, ...]]()
-        for row in self.rows:
-            cell, made = (row.task, row.model, row.prompt, row.condition, row.kind), row.estimate
-            if row.by or cell in seen:
-                continue
-            seen.add(cell)
+        lines = []
+        for row in first_rows(self.rows):
+            made = row.estimate
             value = f"{made.metric} {made.value:.3f} [{made.low:.3f}, {made.high:.3f}] n={made.n}"
             lines.append(f"{row.task} | {row.model} | {row.condition} | {value}" + (f" | {made.note}" if made.note else ""))
         return "\n".join(["Results, 95 % intervals:", *lines])

@@ -36,6 +36,9 @@ from eyetest.types import Image, Message, Prediction
 
 MANIFEST, JOURNAL, PREDICTIONS, RESULTS = "run.json", "journal.txt", "predictions.jsonl", "results.json"
 LOCK, PICTURES = "lock", "pictures"
+VERDICTS, LABELS = "judge.txt", "labels.csv"
+FILES = (MANIFEST, JOURNAL, PREDICTIONS, RESULTS, LOCK, VERDICTS, LABELS)
+"""The run's own files, of which none may be taken for a report."""
 
 
 class RunDirectory:

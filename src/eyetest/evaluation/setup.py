@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from eyetest import images, registry, social
-from eyetest.config import DataConfig, ModelConfig, PromptConfig
+from eyetest.config import EMBEDDED, DataConfig, ModelConfig, PromptConfig, means_hub
 from eyetest.errors import BadImageError, UsageError, unknown
 from eyetest.evaluation.plan import Dataset
 from eyetest.models import build
@@ -20,9 +20,6 @@ from eyetest.tasks import Card, Task
 from eyetest.tasks.from_file import task_from_file
 from eyetest.tasks.standard import METRICS, scorers
 from eyetest.types import Image, Model, Sample
-
-EMBEDDED = "embedded"
-"""`--dir` for the small set inside eyetest that has a task's layout."""
 
 
 def datasets(configs: Iterable[DataConfig]) -> tuple[Dataset, ...]:
@@ -59,7 +56,7 @@ def _dataset(config: DataConfig) -> Dataset:
         raise unknown("format", config.format, task.formats, f"task {task.name!r}")
     if config.dir == EMBEDDED:
         return Dataset(_with_card(task), _embedded(task), split, config.format, config.positive)
-    if config.dir is not None and hub.asked(config.dir):
+    if config.dir is not None and means_hub(config.dir):
         folder = hub.download(task.name, task.hub, task.card.revision, config.dir)
         return Dataset(task, folder, split, config.format or "parquet", config.positive)
     return Dataset(task, None if config.dir is None else Path(config.dir), split, config.format, config.positive)

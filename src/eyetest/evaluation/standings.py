@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 import numpy as np
 
 from eyetest.evaluation.groups import Group
-from eyetest.evaluation.results import ModelPair, Standing
+from eyetest.evaluation.results import ModelPair, Row, Standing
 from eyetest.metrics import Columns, Metric, definable, pair
 from eyetest.metrics.ranks import Pairwise, leaderboard
 from eyetest.stats import (
@@ -30,23 +30,34 @@ class _Board(NamedTuple):
 
 
 def standings(
-    groups: Mapping[Group, Mapping[str, Columns]], tasks: Mapping[str, Task], *, seed: int, exploration: bool
+    groups: Mapping[Group, Mapping[str, Columns]],
+    tasks: Mapping[str, Task],
+    rows: Iterable[Row],
+    *,
+    seed: int,
+    exploration: bool,
 ) -> tuple[tuple[Standing, ...], tuple[ModelPair, ...]]:
     """For every condition under which several models were asked: their places, and every pair.
 
-    exploration: p-values of a board adjusted by Benjamini-Hochberg instead of Holm.
+    rows: the estimates of all cells. exploration: p-values of a board adjusted by Benjamini-Hochberg instead of Holm.
     """
     boards: dict[_Board, dict[str, Columns]] = {}
     for group, conditions in groups.items():
         for condition, columns in conditions.items():
             boards.setdefault(_Board(group.task, group.prompt, condition, group.kind), {})[group.model] = columns
+    known = {
+        (row.task, row.prompt, row.condition, row.kind, row.model, row.estimate.metric, row.policy): row.estimate
+        for row in rows
+        if not row.by
+    }
     places: list[Standing] = []
     pairs: list[ModelPair] = []
     for board, by_model in boards.items():
         if len(by_model) < 2:
             continue
         metric = headline(tasks[board.task], board.kind, *by_model.values())
-        found = leaderboard(by_model, metric, seed=seed, exploration=exploration)
+        estimates = {model: known[(*board, model, metric.name, metric.policy)] for model in by_model}
+        found = leaderboard(by_model, metric, seed=seed, exploration=exploration, estimates=estimates)
         places += (Standing(*board, one.model, one.estimate, one.rank, one.rank_low, one.rank_high) for one in found.standings)
         pairs += _pairs(board, found.pairs, by_model, metric)
     return tuple(places), tuple(pairs)

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from eyetest.evaluation.results import Finding
-from eyetest.evaluation.table import Cell, Table
+from eyetest.evaluation.table import Cell
 from eyetest.metrics import Columns
 from eyetest.metrics.strata import stratified
 
 
-def strata(table: Table, columns: Mapping[Cell, Columns], *, seed: int) -> Iterator[Finding]:
-    """For every slice field of every cell: the plain mean with the error within slices, and the mean of the slices' means."""
-    for cell in columns:
-        fields: dict[str, dict[str, Columns]] = {}
-        for by, value, part in table.slices(cell):
-            fields.setdefault(by, {})[value] = part
+def strata(sliced: Mapping[Cell, Mapping[str, Mapping[str, Columns]]], *, seed: int) -> Iterator[Finding]:
+    """For every slice field of every cell: the plain mean with the error within slices, and the mean of the slices' means.
+
+    sliced: cell -> field -> value -> columns.
+    """
+    for cell, fields in sliced.items():
         for by, parts in fields.items():
             if len(parts) > 1 and by != "flag":
                 for name, equal in (("accuracy_stratified", False), ("accuracy_mean_of_slices", True)):

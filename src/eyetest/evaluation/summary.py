@@ -49,14 +49,16 @@ def summarise(table: Table, tasks: Mapping[str, Task], analysis: Analysis, *, co
     """All estimates of a finished table, in the order of the grid. counts: what the run counted, see `counted`."""
     seed = analysis.seed
     columns = {cell: table.columns(cell) for cell in table.cells}
+    sliced = {cell: table.sliced(cell) for cell in columns}
     rows: list[Row] = []
     for cell, column in columns.items():
         metrics = tasks[cell.task].metrics[cell.kind]
         rows += _cell_rows(cell, column, metrics, seed)
-        for by, value, part in table.slices(cell):
-            rows += [_row(cell, metric, part, seed, by, value) for metric in metrics if definable(metric, part)]
+        for by, parts in sliced[cell].items():
+            for value, part in parts.items():
+                rows += _cell_rows(cell, part, metrics, seed, by, value)
     groups = by_group(columns)
-    places, model_pairs = standings(groups, tasks, seed=seed, exploration=analysis.exploration)
+    places, model_pairs = standings(groups, tasks, rows, seed=seed, exploration=analysis.exploration)
     return Results(
         rows=tuple(rows),
         pairs=tuple(_all_pairs(columns, seed, benjamini_hochberg if analysis.exploration else holm_tested)),
@@ -67,8 +69,8 @@ def summarise(table: Table, tasks: Mapping[str, Task], analysis: Analysis, *, co
             *repeats(columns, tasks),
             *wordings(rows),
             *families(rows, tasks),
-            *strata(table, columns, seed=seed),
-            *fairness(table, columns, tasks, seed=seed),
+            *strata(sliced, seed=seed),
+            *fairness(columns, sliced, tasks, seed=seed),
         ),
         standings=places,
         model_pairs=model_pairs,
@@ -78,13 +80,15 @@ def summarise(table: Table, tasks: Mapping[str, Task], analysis: Analysis, *, co
     )
 
 
-def _cell_rows(cell: Cell, columns: Columns, metrics: Sequence[Metric], seed: int) -> Iterator[Row]:
+def _cell_rows(
+    cell: Cell, columns: Columns, metrics: Sequence[Metric], seed: int, by: str = "", value: str = ""
+) -> Iterator[Row]:
     for metric in metrics:
         if definable(metric, columns):
-            yield _row(cell, metric, columns, seed)
+            yield _row(cell, metric, columns, seed, by, value)
 
 
-def _row(cell: Cell, metric: Metric, columns: Columns, seed: int, by: str = "", value: str = "") -> Row:
+def _row(cell: Cell, metric: Metric, columns: Columns, seed: int, by: str, value: str) -> Row:
     made = estimate(metric, columns, seed=seed)
     wrong, right = bounds(metric, columns) if made.n_failed else (math.nan, math.nan)
     return Row(

@@ -323,8 +323,14 @@ class Table:
         alone = columns.cluster < 0
         return replace(columns, sample=sample, cluster=np.where(alone, -1 - sample.astype(np.int64), columns.cluster))
 
-    def slices(self, cell: Cell) -> Iterable[tuple[str, str, Columns]]:
-        """(field, value, columns) for every value of every `by` field, and for flags where there are any."""
+    def sliced(self, cell: Cell) -> dict[str, dict[str, Columns]]:
+        """Field -> value -> columns, for every `by` field, and `flag` where there are any."""
+        fields: dict[str, dict[str, Columns]] = {}
+        for by, value, part in self._slices_of(cell):
+            fields.setdefault(by, {})[value] = part
+        return fields
+
+    def _slices_of(self, cell: Cell) -> Iterable[tuple[str, str, Columns]]:
         growing = self._growing[cell]
         numbers = {"sample": self._ranks()[np.array(growing.sample)]}
         order = _order(numbers | {name: np.array(getattr(growing, name)) for name in ("variant", "repeat")})

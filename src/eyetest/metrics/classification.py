@@ -8,6 +8,7 @@ and a hit of no other: it never becomes a class of its own.
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
@@ -94,7 +95,7 @@ class SuccessRate:
 
 
 @dataclass(frozen=True, slots=True)
-class ClassWise:
+class ClassWise(ABC):
     """Metrics of K classes: totals are K right answers, K supports, K predictions (3K)."""
 
     policy: Policy = "as_wrong"
@@ -119,9 +120,9 @@ class ClassWise:
         mean = self.by_class(right, support, predicted)
         return np.where(support.sum(axis=-1) > 0, mean, math.nan)
 
+    @abstractmethod
     def by_class(self, right: Floats, support: Floats, predicted: Floats) -> Floats:
         """(..., K) counts -> (...)."""
-        raise NotImplementedError
 
     def best(self, columns: Columns) -> float:
         """1 times the share of classes that occur: an absent class counts 0 even for an oracle."""

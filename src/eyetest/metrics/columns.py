@@ -159,6 +159,11 @@ class Columns:
             self._shared.append(crossed(groups(self.cluster, self.sample), groups(self.request)))
         return self._shared[0]
 
+    def keys(self) -> NDArray[np.int64]:
+        """A code for every (sample, variant, repeat), ascending in this order: (n,)."""
+        parts = self.sample.astype(np.int64) << 32, self.variant.astype(np.int64) << 16, self.repeat.astype(np.int64)
+        return np.asarray(sum(parts), np.int64)
+
     def order(self) -> NDArray[np.intp]:
         """Rows by sample, variant and repeat, (n,): the same whatever order the answers came in."""
         return np.lexsort((self.repeat, self.variant, self.sample))
@@ -274,12 +279,13 @@ class Pairs:
         return len(self.sample)
 
 
-_REPEATS = 1 << 16
+REPEATS = 1 << 16
 """More than any repeat number (int16): makes one key of sample and repeat."""
 
 
-def _keys(columns: Columns | Pairs) -> NDArray[np.int64]:
-    return columns.sample.astype(np.int64) * _REPEATS + columns.repeat
+def pair_keys(columns: Columns | Pairs) -> NDArray[np.int64]:
+    """A code for every (sample, repeat), ascending in this order: (n,)."""
+    return columns.sample.astype(np.int64) * REPEATS + columns.repeat
 
 
 def pair(first: Columns, second: Columns, policy: Policy = "as_wrong") -> Pairs:
@@ -287,20 +293,20 @@ def pair(first: Columns, second: Columns, policy: Policy = "as_wrong") -> Pairs:
 
     A pair needs an answer inside the denominator of `policy` on both sides.
     """
-    keys_first, keys_second = np.unique(_keys(first)), np.unique(_keys(second))
+    keys_first, keys_second = np.unique(pair_keys(first)), np.unique(pair_keys(second))
     asked = np.intersect1d(keys_first, keys_second, assume_unique=True)
     sides = [columns.within(policy) for columns in (first, second)]
-    keys = np.intersect1d(_keys(sides[0]), _keys(sides[1]))
-    sides = [side.take(np.isin(_keys(side), keys)) for side in sides]
+    keys = np.intersect1d(pair_keys(sides[0]), pair_keys(sides[1]))
+    sides = [side.take(np.isin(pair_keys(side), keys)) for side in sides]
     return Pairs(
-        sample=(keys // _REPEATS).astype(np.int32),
-        repeat=(keys % _REPEATS).astype(np.int16),
-        first=_mean_by_key(sides[0], keys),
-        second=_mean_by_key(sides[1], keys),
+        sample=(keys // REPEATS).astype(np.int32),
+        repeat=(keys % REPEATS).astype(np.int16),
+        first=mean_by_key(sides[0], sides[0].credit(), keys),
+        second=mean_by_key(sides[1], sides[1].credit(), keys),
         factors=_joint_factors(*sides),
         n_distinct=min(len(np.unique(side.request)) for side in sides),
-        n_unparsed=_keys_with(sides, "unparsed"),
-        n_refused=_keys_with(sides, "refused", "blocked"),
+        n_unparsed=keys_with(sides, "unparsed"),
+        n_refused=keys_with(sides, "refused", "blocked"),
         n_failed=len(asked) - len(keys),
         n_single=len(keys_first) + len(keys_second) - 2 * len(asked),
     )
@@ -308,19 +314,20 @@ def pair(first: Columns, second: Columns, policy: Policy = "as_wrong") -> Pairs:
 
 def among(columns: Columns, pairs: Pairs, rows: NDArray[np.bool_]) -> Columns:
     """The answers in `columns` that belong to the pairs selected by `rows`, a mask (n,) over `pairs`."""
-    return columns.take(np.isin(_keys(columns), _keys(pairs)[rows]))
+    return columns.take(np.isin(pair_keys(columns), pair_keys(pairs)[rows]))
 
 
-def _mean_by_key(columns: Columns, keys: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Mean credit of each key: (n,)."""
-    place = np.searchsorted(keys, _keys(columns))
-    total = np.bincount(place, weights=columns.credit(), minlength=len(keys))
+def mean_by_key(columns: Columns, values: NDArray[np.float64], keys: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Mean over variants of (n,) values: one for each of the sorted `pair_keys`."""
+    place = np.searchsorted(keys, pair_keys(columns))
+    total = np.bincount(place, weights=values, minlength=len(keys))
     return np.asarray(total / np.bincount(place, minlength=len(keys)), np.float64)
 
 
-def _keys_with(sides: Iterable[Columns], *statuses: Status) -> int:
+def keys_with(sides: Iterable[Columns], *statuses: Status) -> int:
+    """How many (sample, repeat) have an answer with one of `statuses` on any side."""
     codes = [code(status) for status in statuses]
-    return len(np.unique(np.concatenate([_keys(side)[np.isin(side.status, codes)] for side in sides])))
+    return len(np.unique(np.concatenate([pair_keys(side)[np.isin(side.status, codes)] for side in sides])))
 
 
 def _joint_factors(first: Columns, second: Columns) -> Factors:
@@ -329,6 +336,6 @@ def _joint_factors(first: Columns, second: Columns) -> Factors:
     none = -1 - np.arange(split + len(second))  # a code of its own for answers of the other side
     requests = [np.concatenate([first.request, none[split:]]), np.concatenate([none[:split], second.request])]
     clusters, samples = (np.concatenate([getattr(side, name) for side in (first, second)]) for name in ("cluster", "sample"))
-    pairs = np.concatenate([_keys(first), _keys(second)])
+    pairs = np.concatenate([pair_keys(first), pair_keys(second)])
     _, row = np.unique(pairs[:split], return_index=True)  # an answer of each key, in the order of `keys`
     return crossed(groups(clusters, samples)[row], groups(pairs, *requests)[row])

@@ -139,9 +139,8 @@ def _align(first: Columns, second: Columns, policy: Policy) -> _Aligned:
 
 
 def _keys(columns: Columns) -> NDArray[np.int64]:
-    """A code for every (sample, variant, repeat), ascending in this order: (n,)."""
-    sample, variant, repeat = (column.astype(np.int64) for column in (columns.sample, columns.variant, columns.repeat))
-    keys = (sample << 32) + (variant << 16) + repeat
+    """`Columns.keys`, which must all differ."""
+    keys = columns.keys()
     if len(np.unique(keys)) < len(keys):
         raise ValueError("metric_difference: a (sample, repeat, variant) has two answers on one side; give one cell a side")
     return keys

@@ -81,13 +81,14 @@ def gap_rate(
     pairs = pair(with_, without, policy)
     x1, x0 = (float(side.mean()) if len(pairs) else math.nan for side in (pairs.first, pairs.second))
     value = gap_rate_of(x0, x1)
-    note = _undefined_ratio(pairs, x1, x0) or withheld(pairs.n_distinct, pairs.factors.count)
-    interval, method = (WITHHELD, "none") if note else _gap_interval(pairs, level, seed, resamples)
+    note = undefined_ratio(pairs, x1, x0) or withheld(pairs.n_distinct, pairs.factors.count)
+    interval, method = (WITHHELD, "none") if note else gap_interval(pairs, level, seed, resamples)
     note = note or few(float(pairs.first.sum()))
-    return _estimate("gap_rate", value, interval, method, note, pairs, (with_, without), policy, seed)
+    return paired_estimate("gap_rate", value, interval, method, note, pairs, (with_, without), policy, seed)
 
 
-def _undefined_ratio(pairs: Pairs, with_: float, without: float) -> str:
+def undefined_ratio(pairs: Pairs, with_: float, without: float) -> str:
+    """Why a gap rate of these two score rates is undefined; empty if it is not."""
     if not len(pairs):
         return "undefined: no sample was answered with and without the picture"
     if with_:
@@ -97,7 +98,7 @@ def _undefined_ratio(pairs: Pairs, with_: float, without: float) -> str:
     return "undefined: no right answer with the picture"
 
 
-def _gap_interval(pairs: Pairs, level: float, seed: int, resamples: int) -> tuple[Interval, str]:
+def gap_interval(pairs: Pairs, level: float, seed: int, resamples: int) -> tuple[Interval, str]:
     """Interval of a defined gap rate and its name."""
     cells, percent, factors = overlap_cells(pairs.first, pairs.second), f"{100 * level:g}", pairs.factors
     if not pairs.second.any() or np.array_equal(pairs.first, pairs.second):
@@ -105,7 +106,7 @@ def _gap_interval(pairs: Pairs, level: float, seed: int, resamples: int) -> tupl
         shrink = factors.effective / len(pairs)
         scaled = Cells(*(shrink * count for count in cells))
         return gap_rate_posterior(scaled, level, resamples=resamples, seed=seed), f"posterior{percent}x{resamples}"
-    if _binary(pairs) and not factors.prefix:
+    if is_binary(pairs) and not factors.prefix:
         if min(cells) < SMALL:
             return gap_rate_posterior(cells, level, resamples=resamples, seed=seed), f"posterior{percent}x{resamples}"
         return gap_rate_ci(*cells, level)[1:], f"delta{percent}"
@@ -128,13 +129,13 @@ def paired_difference(
     note = note or withheld(pairs.n_distinct, pairs.factors.count)
     interval, method = (WITHHELD, "none") if note else _difference_interval(pairs, cells, level)
     p, test = (math.nan, "none") if note else _difference_test(pairs, cells)
-    made = _estimate("paired_difference", value, interval, method, note, pairs, (first, second), policy, seed)
+    made = paired_estimate("paired_difference", value, interval, method, note, pairs, (first, second), policy, seed)
     return Difference(made, p, test, cells)
 
 
 def _difference_interval(pairs: Pairs, cells: Cells, level: float) -> tuple[Interval, str]:
     percent, factors, difference = f"{100 * level:g}", pairs.factors, pairs.first - pairs.second
-    if not _binary(pairs):
+    if not is_binary(pairs):
         low, high = factor_interval(difference, factors, level)
         return (max(-1.0, low), min(1.0, high)), f"{factors.prefix}t{percent}"
     if not factors.prefix:
@@ -146,7 +147,7 @@ def _difference_interval(pairs: Pairs, cells: Cells, level: float) -> tuple[Inte
 
 def _difference_test(pairs: Pairs, cells: Cells) -> tuple[float, str]:
     factors, difference = pairs.factors, pairs.first - pairs.second
-    if _binary(pairs) and not factors.prefix:
+    if is_binary(pairs) and not factors.prefix:
         return mcnemar_exact(round(cells.n10), round(cells.n01)), "mcnemar_exact"
     name = f"{factors.prefix}t"
     se = factor_se(difference, factors)
@@ -193,10 +194,10 @@ def knowledge_table(
     for (name, (event, given, none)), value in zip(shares.items(), sur_ner(*cells), strict=True):
         part = _selected(pairs, given > 0, with_picture, knowledge, policy)
         note = withheld(part.n_distinct, part.factors.count) if len(part) else f"undefined: {none}"
-        weighed = _weighed(event[given > 0], given[given > 0], value)
-        interval, method = (WITHHELD, "none") if note else mean_interval(weighed, part.factors, level)
+        shares_of = weighed(event[given > 0], given[given > 0], value)
+        interval, method = (WITHHELD, "none") if note else mean_interval(shares_of, part.factors, level)
         note = note or few(float(given.sum()))
-        made[name] = _estimate(name, value, interval, method, note, part, (with_picture, knowledge), policy, seed)
+        made[name] = paired_estimate(name, value, interval, method, note, part, (with_picture, knowledge), policy, seed)
     return KnowledgeTable(cells, **made)
 
 
@@ -206,18 +207,19 @@ def _selected(pairs: Pairs, rows: NDArray[np.bool_], first: Columns, second: Col
     return replace(part, n_failed=pairs.n_failed, n_single=pairs.n_single)
 
 
-def _weighed(event: NDArray[np.float64], weight: NDArray[np.float64], ratio: float) -> NDArray[np.float64]:
+def weighed(event: NDArray[np.float64], weight: NDArray[np.float64], ratio: float) -> NDArray[np.float64]:
     """Values whose mean is `ratio` = sum of weight * event / sum of weight, and whose standard error is its own: (n,)."""
     if (weight == 1).all():
         return event
     return np.asarray(ratio + weight * (event - ratio) / weight.mean(), np.float64)
 
 
-def _binary(pairs: Pairs) -> bool:
+def is_binary(pairs: Pairs) -> bool:
+    """Whether all credit is 0 or 1."""
     return bool(np.isin(pairs.first, (0.0, 1.0)).all() and np.isin(pairs.second, (0.0, 1.0)).all())
 
 
-def _estimate(
+def paired_estimate(
     name: str,
     value: float,
     interval: Interval,
@@ -228,6 +230,7 @@ def _estimate(
     policy: Policy,
     seed: int,
 ) -> Estimate:
+    """An estimate over pairs; sides: all answers of both, for what a judge left unscored."""
     alone = f"{pairs.n_single} answers without a partner" if pairs.n_single else ""
     return Estimate(
         metric=name,

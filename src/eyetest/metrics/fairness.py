@@ -245,16 +245,10 @@ def _estimate(
     )
 
 
-def _keys(columns: Columns) -> NDArray[np.int64]:
-    """A number for each answer, (n,): equal for the same answer in several groups."""
-    numbers = (columns.sample.astype(np.int64) << 32) + (columns.variant.astype(np.int64) << 16) + columns.repeat
-    return np.asarray(numbers, np.int64)
-
-
 def _gap(name: str, group: str, groups: Mapping[str, Columns], events: Mapping[str, _Events], level: float, seed: int) -> Gap:
     """Group against rest, not yet adjusted."""
     parts = [events[group], *(part for other, part in events.items() if other != group)]
-    keys = np.concatenate([_keys(part.columns) for part in parts])
+    keys = np.concatenate([part.columns.keys() for part in parts])
     _, first = np.unique(keys, return_index=True)  # the group's own rows come first, so they are the ones kept
     both = Columns.concatenate([part.columns for part in parts]).take(first)
     event = np.concatenate([part.event for part in parts])[first]

@@ -8,6 +8,7 @@ empty too it still earns no Jaccard and no exact match. Formulas follow scikit-l
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -229,7 +230,7 @@ class MultilabelMacroRecall(_Macro):
 
 
 @dataclass(frozen=True, slots=True)
-class _PerAnswer:
+class _PerAnswer(ABC):
     """Mean over answers of one number each; count rows are (number, weight)."""
 
     policy: Policy = "as_wrong"
@@ -251,9 +252,9 @@ class _PerAnswer:
         rows = np.stack([np.where(weight > 0, distinct, 0.0), weight], axis=1)
         return Counts(rows, index.astype(np.int64))
 
+    @abstractmethod
     def numbers(self, kept: Columns) -> Floats:
         """(n,) numbers of the answers in the denominator; nan leaves one out."""
-        raise NotImplementedError
 
     def value(self, totals: Floats) -> Floats:
         """First total over the second; nan if that is 0."""

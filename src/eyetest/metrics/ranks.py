@@ -65,6 +65,7 @@ def leaderboard(
     level: float = 0.95,
     resamples: int = 2000,
     exploration: bool = False,
+    estimates: Mapping[str, Estimate] | None = None,
 ) -> Leaderboard:
     """Models by `metric` (default: accuracy) on one cell, whose columns number samples, clusters and requests alike.
 
@@ -74,15 +75,17 @@ def leaderboard(
     models have all ranks they could be given); cf. Mogstad, Romano, Shaikh & Wilhelm 2024, "Inference for ranks".
     exploration: Benjamini-Hochberg instead; more is resolved, and ranks no longer hold for all models at once.
 
+    estimates: the models' values where they have been estimated with the same settings.
+
     Ranks come from pairs, not from the values in the column: where models answered different samples the order may differ.
     """
     chosen = metric if metric is not None else Accuracy()
-    made = {
+    made = estimates or {
         model: estimate(chosen, columns, level=level, seed=seed, resamples=resamples)
         for model, columns in columns_by_model.items()
     }
     direction = 1 if chosen.higher_is_better else -1
-    order = sorted(made, key=lambda model: (math.isnan(made[model].value), -direction * _number(made[model].value)))
+    order = sorted(columns_by_model, key=lambda model: (math.isnan(made[model].value), -direction * _number(made[model].value)))
     pairs = _pairs(order, columns_by_model, chosen, level, seed, resamples)
     adjust = benjamini_hochberg if exploration else holm_tested
     adjusted = adjust([one.p for one in pairs])

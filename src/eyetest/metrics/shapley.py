@@ -10,7 +10,7 @@ from functools import reduce
 import numpy as np
 from numpy.typing import NDArray
 
-from eyetest.metrics.columns import Columns, Policy, Status, code
+from eyetest.metrics.columns import REPEATS, Columns, Policy, keys_with, mean_by_key, pair_keys
 from eyetest.metrics.estimate import joined, signature, unscored, withheld
 from eyetest.stats.clusters import groups
 from eyetest.stats.factors import Factors, crossed, factor_interval
@@ -22,9 +22,6 @@ Floats = NDArray[np.float64]
 
 _Three = tuple[Columns, Columns, Columns]
 """Answers with picture and question, without the picture, without the question."""
-
-_SHIFT = 16
-"""Bits of a repeat number (int16) in a key of sample and repeat."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,9 +69,9 @@ def shapley(
 def _credits(asked: _Three, policy: Policy) -> tuple[Ints, list[Floats], Floats]:
     """The (sample, repeat) inside n on all sides, as keys (n,), credit on each side and chance, (n,) each."""
     sides = [columns.within(policy) for columns in asked]
-    keys = reduce(np.intersect1d, (_keys(side) for side in sides))
-    sides = [side.take(np.isin(_keys(side), keys)) for side in sides]
-    return keys, [_mean_by_key(side, side.credit(), keys) for side in sides], _mean_by_key(sides[0], sides[0].chance, keys)
+    keys = reduce(np.intersect1d, (pair_keys(side) for side in sides))
+    sides = [side.take(np.isin(pair_keys(side), keys)) for side in sides]
+    return keys, [mean_by_key(side, side.credit(), keys) for side in sides], mean_by_key(sides[0], sides[0].chance, keys)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,9 +86,9 @@ class _Blank:
 
 def _blank(asked: _Three, keys: Ints, policy: Policy, said: str) -> _Blank:
     """Counts of the samples in `keys` and of what was left out."""
-    everywhere = reduce(np.intersect1d, (_keys(columns) for columns in asked))
-    anywhere = reduce(np.union1d, (_keys(columns) for columns in asked))
-    sides = [side.take(np.isin(_keys(side), keys)) for side in (columns.within(policy) for columns in asked)]
+    everywhere = reduce(np.intersect1d, (pair_keys(columns) for columns in asked))
+    anywhere = reduce(np.union1d, (pair_keys(columns) for columns in asked))
+    sides = [side.take(np.isin(pair_keys(side), keys)) for side in (columns.within(policy) for columns in asked)]
     alone = len(anywhere) - len(everywhere)
     estimate = Estimate(
         metric="",
@@ -100,8 +97,8 @@ def _blank(asked: _Three, keys: Ints, policy: Policy, said: str) -> _Blank:
         high=math.nan,
         n=len(keys),
         n_distinct=min(len(np.unique(side.request)) for side in sides),
-        n_unparsed=_keys_with(sides, "unparsed"),
-        n_refused=_keys_with(sides, "refused", "blocked"),
+        n_unparsed=keys_with(sides, "unparsed"),
+        n_refused=keys_with(sides, "refused", "blocked"),
         n_failed=len(everywhere) - len(keys),
         note=joined(said, f"{alone} samples not asked in all three ways" if alone else "", unscored(*asked)),
     )
@@ -110,7 +107,7 @@ def _blank(asked: _Three, keys: Ints, policy: Policy, said: str) -> _Blank:
 
 def _factors(sides: Sequence[Columns]) -> Factors:
     """What the samples share: picture or sample or request without the question; crossing these, the other requests."""
-    place = np.concatenate([_keys(side) for side in sides])
+    place = np.concatenate([pair_keys(side) for side in sides])
     ends = np.cumsum([len(side) for side in sides])
     owner = np.repeat(np.arange(len(sides)), [len(side) for side in sides])
     request = np.concatenate([side.request for side in sides])
@@ -119,7 +116,7 @@ def _factors(sides: Sequence[Columns]) -> Factors:
     shown, asked, bare = (np.where(owner == i, request, -1 - np.arange(len(owner))) for i in range(3))
     cluster = np.concatenate([side.cluster for side in sides])
     _, row = np.unique(place[: ends[0]], return_index=True)
-    return crossed(groups(cluster, place >> _SHIFT, bare)[row], groups(place, shown, asked)[row])
+    return crossed(groups(cluster, place // REPEATS, bare)[row], groups(place, shown, asked)[row])
 
 
 def _mean(name: str, x: Floats, blank: _Blank, policy: Policy, level: float, seed: int) -> Estimate:
@@ -141,20 +138,3 @@ def _mean(name: str, x: Floats, blank: _Blank, policy: Policy, level: float, see
         signature=signature(name, policy, method, seed),
         note=joined(note, blank.estimate.note),
     )
-
-
-def _keys_with(sides: Sequence[Columns], *statuses: Status) -> int:
-    """How many samples have an answer with one of `statuses` on any side."""
-    codes = [code(status) for status in statuses]
-    return len(np.unique(np.concatenate([_keys(side)[np.isin(side.status, codes)] for side in sides])))
-
-
-def _keys(columns: Columns) -> Ints:
-    return (columns.sample.astype(np.int64) << _SHIFT) + columns.repeat
-
-
-def _mean_by_key(columns: Columns, x: Floats, keys: Ints) -> Floats:
-    """Mean over variants of (n,) values: one for each of `keys`."""
-    place = np.searchsorted(keys, _keys(columns))
-    total = np.bincount(place, weights=x, minlength=len(keys))
-    return np.asarray(total / np.bincount(place, minlength=len(keys)), np.float64)

@@ -12,16 +12,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eyetest.metrics.classification import Accuracy
-from eyetest.metrics.columns import PARTNERS, Columns, Pairs, Policy, Status, _keys, _mean_by_key, among, code, pair
+from eyetest.metrics.columns import PARTNERS, Columns, Pairs, Policy, Status, among, code, mean_by_key, pair, pair_keys
 from eyetest.metrics.dependence import (
     SMALL,
-    _binary,
-    _estimate,
-    _gap_interval,
-    _undefined_ratio,
-    _weighed,
     few,
+    gap_interval,
+    is_binary,
     paired_difference,
+    paired_estimate,
+    undefined_ratio,
+    weighed,
 )
 from eyetest.metrics.estimate import estimate, mean_interval, withheld
 from eyetest.stats.clusters import groups
@@ -68,7 +68,7 @@ def chance_corrected_gap(
         if not note:
             interval, method = _corrected_interval(pairs, chance, level, seed, resamples)
             note = _UNBOUNDED if method == "none" else few(float(room.sum()))
-    return _estimate("chance_corrected_gap", value, interval, method, note, pairs, (with_, without), policy, seed)
+    return paired_estimate("chance_corrected_gap", value, interval, method, note, pairs, (with_, without), policy, seed)
 
 
 def _no_room(room: NDArray[np.float64]) -> str:
@@ -106,8 +106,7 @@ def _groups_with(rows: NDArray[np.bool_], factors: Factors) -> int:
 def _chance(columns: Columns, pairs: Pairs, policy: Policy) -> NDArray[np.float64]:
     """Chance of each pair, mean over the variants in `columns`: (n,), nan where it has no closed form."""
     kept = among(columns.within(policy), pairs, np.ones(len(pairs), np.bool_))
-    # Chance in the place of credit, to be averaged over variants as credit is.
-    return _mean_by_key(replace(kept, value=kept.chance, status=np.zeros_like(kept.status)), _keys(pairs))
+    return mean_by_key(kept, kept.chance, pair_keys(pairs))
 
 
 def best_possible_gap(
@@ -154,7 +153,7 @@ def attempted_gap(with_: Columns, without: Columns, *, level: float = 0.95, seed
     value, note = _attempted_value(rates, pairs)
     note = note or withheld(pairs.n_distinct, pairs.factors.count)
     interval, method = (WITHHELD, "none") if note else _attempted_interval(rates, pairs.factors, value, level)
-    return _estimate("attempted_gap", value, interval, method, note, pairs, (with_, without), policy, seed)
+    return paired_estimate("attempted_gap", value, interval, method, note, pairs, (with_, without), policy, seed)
 
 
 _Rate = tuple[NDArray[np.float64], NDArray[np.float64]]
@@ -169,7 +168,7 @@ def _attempted_value(rates: list[_Rate], pairs: Pairs) -> tuple[float, str]:
         if not attempted.any():
             return math.nan, f"undefined: no answer {side} the picture was attempted"
     shown, blind = (float(right.sum() / attempted.sum()) for right, attempted in rates)
-    return gap_rate_of(blind, shown), _undefined_ratio(pairs, shown, blind)
+    return gap_rate_of(blind, shown), undefined_ratio(pairs, shown, blind)
 
 
 def _attempts(columns: Columns, out: tuple[Status, ...]) -> Columns:
@@ -191,7 +190,7 @@ def _attempted_interval(sides: list[_Rate], factors: Factors, value: float, leve
     rates, ends = [], []
     for right, attempted in sides:
         some, rate = attempted > 0, float(right.sum() / attempted.sum())
-        credit = _weighed(right[some] / attempted[some], attempted[some], rate)
+        credit = weighed(right[some] / attempted[some], attempted[some], rate)
         rates.append(rate)
         ends.append(mean_interval(credit, factors.take(some), level)[0])
     low, high = mover_ratio(rates[1], ends[1], rates[0], ends[0])
@@ -266,15 +265,9 @@ def _inside(columns: Columns, policy: Policy) -> NDArray[np.bool_]:
 def _differing(own: Columns, swapped: Columns) -> tuple[tuple[Columns, Columns], Pairs]:
     """The answers of both sides whose partner's picture asks for another answer, row by row, and what they share."""
     asked = swapped.take(np.isin(swapped.partner, [PARTNERS.index("other"), PARTNERS.index("impossible")]))
-    common, first, second = np.intersect1d(_rows(own), _rows(asked), return_indices=True)
+    common, first, second = np.intersect1d(own.keys(), asked.keys(), return_indices=True)
     rows = own.take(first), asked.take(second)
     return rows, _beside(*rows, len(asked) - len(common))
-
-
-def _rows(columns: Columns) -> NDArray[np.int64]:
-    """A key of sample, variant and repeat: (n,)."""
-    parts = columns.sample.astype(np.int64) << 32, columns.variant.astype(np.int64) << 16, columns.repeat.astype(np.int64)
-    return np.asarray(sum(parts), np.int64)
 
 
 def _beside(first: Columns, second: Columns, n_single: int) -> Pairs:
@@ -309,8 +302,8 @@ def _share(
         value = float(given @ event / given.sum())
         note = withheld(part.n_distinct, part.factors.count)
         if not note:
-            interval, method = mean_interval(_weighed(event[some], given[some], value), part.factors, level)
-    return _estimate(name, value, interval, method, note, part, rows, policy, seed)
+            interval, method = mean_interval(weighed(event[some], given[some], value), part.factors, level)
+    return paired_estimate(name, value, interval, method, note, part, rows, policy, seed)
 
 
 def _part(pairs: Pairs, rows: tuple[Columns, Columns], some: NDArray[np.bool_]) -> Pairs:
@@ -348,8 +341,8 @@ def perceptual_score(
     if len(pairs) and not pairs.first.any():
         note = "undefined: no right answer with the own picture"
     note = note or withheld(pairs.n_distinct, pairs.factors.count)
-    interval, method = (WITHHELD, "none") if note else _gap_interval(pairs, level, seed, resamples)
-    return _estimate("perceptual_score", value, interval, method, note, pairs, (own, swapped), policy, seed)
+    interval, method = (WITHHELD, "none") if note else gap_interval(pairs, level, seed, resamples)
+    return paired_estimate("perceptual_score", value, interval, method, note, pairs, (own, swapped), policy, seed)
 
 
 # --- against no picture, a text model, the knowledge question ----------------------------------------------------------
@@ -385,11 +378,11 @@ def odds_ratio(
     if len(pairs) and any(side.min() == side.max() for side in (pairs.first, pairs.second)):
         note = "undefined: one side's answers are all right or all wrong"
     if note:
-        return _estimate("odds_ratio", math.nan, WITHHELD, "none", note, pairs, (with_picture, knowledge), policy, seed)
-    plain = _binary(pairs) and not pairs.factors.prefix
+        return paired_estimate("odds_ratio", math.nan, WITHHELD, "none", note, pairs, (with_picture, knowledge), policy, seed)
+    plain = is_binary(pairs) and not pairs.factors.prefix
     cells = paired_cells(pairs.first, pairs.second)
     made = odds_ratio_ci(cells, level) if plain else odds_ratio_factor_ci(pairs.first, pairs.second, pairs.factors, level)
     note = withheld(pairs.n_distinct, pairs.factors.count)
     interval, method = (WITHHELD, "none") if note else (made[1:], f"{pairs.factors.prefix}woolf{100 * level:g}")
     note = note or ("1/2 added to every cell: one is empty" if min(cells) <= 0 else "")
-    return _estimate("odds_ratio", made.value, interval, method, note, pairs, (with_picture, knowledge), policy, seed)
+    return paired_estimate("odds_ratio", made.value, interval, method, note, pairs, (with_picture, knowledge), policy, seed)

@@ -7,6 +7,7 @@ transcription: of its row only the lengths of the reference are read, so these m
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
@@ -86,7 +87,7 @@ def _rate(edits: Floats, length: Floats) -> Floats:
 
 
 @dataclass(frozen=True, slots=True)
-class _OverCounts:
+class _OverCounts(ABC):
     """Metrics over count rows that `rows` makes of an answer's counts; the last column is 1, so that totals hold n."""
 
     policy: Policy = "as_wrong"
@@ -103,13 +104,13 @@ class _OverCounts:
         """The metric of each total; nan for no answers."""
         return np.where(totals[..., -1] > 0, self.formula(totals), math.nan)
 
+    @abstractmethod
     def rows(self, counts: Floats) -> Floats:
         """(n, 14) counts -> (n, k) numbers that add up."""
-        raise NotImplementedError
 
+    @abstractmethod
     def formula(self, totals: Floats) -> Floats:
         """(..., k + 1) sums, the last of them n, -> (...)."""
-        raise NotImplementedError
 
     def best(self, columns: Columns) -> float:
         """Of perfect transcriptions: less than 1 where references are empty or, for BLEU, shorter than its n-grams."""

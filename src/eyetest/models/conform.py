@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from eyetest.errors import EyetestError
+from eyetest.errors import EyetestError, message_of
 from eyetest.models import Prepares
 from eyetest.models.conform_questions import TASK, many, questions, samples
 from eyetest.store import checked_response
@@ -150,10 +150,7 @@ def _within(timeout: float, *steps: Callable[[], object]) -> str:
 
 def _said(error: BaseException) -> str:
     """An exception as a text; the message of a user's mistake stands for itself."""
-    try:
-        text = str(error)
-    except Exception:  # noqa: BLE001  (the `__str__` of somebody's exception)
-        text = "(its message cannot be shown)"
+    text = message_of(error)
     return text if isinstance(error, EyetestError) else f"it raised {type(error).__name__}: {text}"
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from types import CodeType
 from typing import TypeVar
 
-from eyetest.errors import BadImageError
+from eyetest.errors import BadImageError, message_of
 from eyetest.types import Message, Request, Response
 
 Asked = TypeVar("Asked")
@@ -26,23 +26,16 @@ def call(function: Callable[[Asked], str | Response], asked: Asked) -> Response:
         # The annotation is a wish: a user's function may return anything.
         found: object = function(asked)
     except BadImageError as error:
-        return Response(status="bad_image", error=_said(error))
+        return Response(status="bad_image", error=message_of(error))
     except (Exception, asyncio.CancelledError, GeneratorExit) as error:  # noqa: BLE001
         # A user's function may raise anything, and one failed sample must not end a run. The last two end somebody's task
         # or generator, never this process, and are no Exception.
-        return Response(status="error", error=f"{type(error).__name__}: {_said(error)}")
+        return Response(status="error", error=f"{type(error).__name__}: {message_of(error)}")
     if isinstance(found, Response):
         return found
     if isinstance(found, str):
         return Response(found, latency=time.perf_counter() - start)
     return Response(status="error", error=f"the function returned {type(found).__name__}; expected str or Response")
-
-
-def _said(error: BaseException) -> str:
-    try:
-        return str(error)
-    except Exception:  # noqa: BLE001  the `__str__` of a user's exception may itself raise anything
-        return "(its message cannot be shown)"
 
 
 def fingerprint(function: object) -> str:

@@ -7,15 +7,7 @@ from pathlib import Path
 
 from eyetest.errors import DataError, MissingExtraError, UsageError
 
-HUB = "hub"
-"""`--dir` for the published copy: `hub` at the card's revision, `hub@REVISION` at another."""
-
 _REVISION = re.compile(r"[0-9a-f]{40}")
-
-
-def asked(directory: str) -> bool:
-    """Whether a `--dir` means the hub."""
-    return directory == HUB or directory.startswith(f"{HUB}@")
 
 
 def download(task: str, repository: str, pinned: str, directory: str) -> Path:

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from eyetest.evaluation.results import ClassTable, Finding, PairRow, Row, Standing
+from eyetest.evaluation.results import ClassTable, Finding, PairRow, Row, Standing, first_rows
 from eyetest.reports import charts
 from eyetest.reports.charts import Mark, Scale
 from eyetest.reports.measures import measure
 from eyetest.reports.naming import Naming, of_cells, of_prompts
-from eyetest.reports.sheets import UNPARSED, first_rows
+from eyetest.reports.sheets import UNPARSED
 from eyetest.reports.wording import hundredths, span
 
 MOST_GROUPS = 40
@@ -221,10 +221,9 @@ def _few(most: int) -> list[int]:
 def _rank(row: Standing, numbers: dict[str, int], scale: Scale) -> Line:
     number = numbers[row.model]
     drawing = charts.line([Mark(row.rank, row.rank_low, row.rank_high, number)], scale)
-    place = f"{row.rank_low}" if row.rank_low == row.rank_high else f"{row.rank_low}–{row.rank_high}"
     made = row.estimate
     return Line(
-        row.model, number, drawing, place, f"score {hundredths(made.value)} {span(made.low, made.high)}", made.n, made.note
+        row.model, number, drawing, row.ranks, f"score {hundredths(made.value)} {span(made.low, made.high)}", made.n, made.note
     )
 
 

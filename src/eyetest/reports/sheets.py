@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from eyetest.evaluation.items import Item
-from eyetest.evaluation.results import ClassTable, Finding, ModelPair, PairRow, Panel, Results, Row, Standing
+from eyetest.evaluation.results import ClassTable, Finding, ModelPair, PairRow, Panel, Results, Row, Standing, first_rows
 from eyetest.metrics import KnowledgeTable
 from eyetest.reports.facts import Facts
 from eyetest.reports.measures import measure
@@ -81,16 +81,6 @@ def _scores(rows: Sequence[Row]) -> Sheet:
         if not row.by
     )
     return Sheet("scores", "Every metric of every cell", columns, made)
-
-
-def first_rows(rows: Iterable[Row], *, sliced: bool = False) -> Iterator[Row]:
-    """The headline of every cell, or of every slice of it."""
-    seen: set[tuple[Value, ...]] = set()
-    for row in rows:
-        key = (*_cell(row), row.by, row.slice)
-        if bool(row.by) is sliced and key not in seen:
-            seen.add(key)
-            yield row
 
 
 def _failures(rows: Sequence[Row]) -> Sheet:

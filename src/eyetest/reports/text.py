@@ -11,12 +11,12 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from eyetest.evaluation.compare import Comparison
-from eyetest.evaluation.results import ClassTable, Finding, PairRow, Panel, Results, Row, Standing
+from eyetest.evaluation.results import ClassTable, Finding, PairRow, Panel, Results, Row, Standing, first_rows
 from eyetest.reports.facts import Facts
 from eyetest.reports.measures import measure
 from eyetest.reports.naming import KINDS, POLICIES, Naming, folded, of_cells, of_prompts
 from eyetest.reports.sentences import in_words
-from eyetest.reports.sheets import ADJUSTED, UNPARSED, first_rows
+from eyetest.reports.sheets import ADJUSTED, UNPARSED
 from eyetest.types import Estimate
 
 PLAIN_WIDTH = 160
@@ -225,9 +225,8 @@ def _ranks(task: str, rows: Sequence[Standing]) -> Grid:
     last, naming = None, of_cells(rows)
     for row in rows:
         condition = naming.of(row.condition, row.prompt, row.kind)
-        ranks = f"{row.rank_low}" if row.rank_low == row.rank_high else f"{row.rank_low}–{row.rank_high}"
         lead = folded("" if condition == last else condition, CONDITION_WIDTH)
-        grid.add_row(*map(_cell, [lead, ranks, folded(row.model, MODEL_WIDTH), interval(row.estimate), str(row.estimate.n)]))
+        grid.add_row(*map(_cell, [lead, row.ranks, folded(row.model, MODEL_WIDTH), interval(row.estimate), str(row.estimate.n)]))
         last = condition
     return grid
 

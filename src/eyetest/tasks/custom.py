@@ -24,11 +24,12 @@ from pathlib import Path
 from string import ascii_uppercase
 from typing import Any, Literal, cast, get_args
 
-from eyetest.errors import DataError, UsageError, nearest, unknown
+from eyetest.errors import DataError, UsageError, nearest, shown, unknown
 from eyetest.readers.lists import json_list, python_list
 from eyetest.readers.load_report import LoadReport
 from eyetest.readers.row import Header, Row, listed
 from eyetest.readers.rows import header, read_rows
+from eyetest.tasks.dataset_files import BadRowError, dropping
 from eyetest.types import Image, Kind, Sample
 
 AnswerIs = Literal["text", "letter", "index"]
@@ -64,14 +65,6 @@ class _Tally:
     choice_items: int = 0
     lookalikes: dict[AnswerIs, int] = field(default_factory=dict)
     example: dict[AnswerIs, str] = field(default_factory=dict)
-
-
-class _BadRowError(Exception):
-    """This row cannot become a sample."""
-
-    def __init__(self, reason: str, detail: str = "") -> None:
-        super().__init__(reason)
-        self.reason, self.detail = reason, detail
 
 
 def read_samples(
@@ -146,13 +139,10 @@ def _missing_column(found: Header, needed: tuple[str, ...]) -> str:
 def _samples(path: Path, builder: _Builder, report: LoadReport) -> Iterator[Sample]:
     before, kept = report.read, report.kept
     for row in read_rows(path, report):
-        try:
+        with dropping(row.place, report):
             sample = builder.sample(row, report.read - before)
-        except _BadRowError as bad:
-            report.drop(bad.reason, row.place, bad.detail)
-            continue
-        report.kept += 1
-        yield sample
+            report.kept += 1
+            yield sample
     builder.check_whole_file(path)
     if report.kept == kept:
         reasons = "; ".join(f"{reason}: {count}, first {report.rows[reason][0]}" for reason, count in report.dropped.items())
@@ -168,12 +158,12 @@ class _Builder:
         self.tally = _Tally()
 
     def sample(self, row: Row, number: int) -> Sample:
-        """The sample of row `number` (1-based, dropped rows included). Raises _BadRowError."""
+        """The sample of row `number` (1-based, dropped rows included). Raises BadRowError."""
         cells = {name: row.values.get(column) for name, column in self.layout.fields.items()}
         name = self._id(row, cells, number)
         question = _text(cells["question"], "question")
         if question is None:
-            raise _BadRowError("empty question")
+            raise BadRowError("empty question")
         choices = self._choices(row, cells.get("choices"))
         kind = _kind(cells.get("kind"), choices)
         sample = Sample(
@@ -214,7 +204,7 @@ class _Builder:
             if "id" in cells:
                 self.report.warn("no id", row.place, f"named {name}")
         if name in self.tally.ids:
-            raise _BadRowError("duplicate id", f"{_shown(name)}; the first one is kept")
+            raise BadRowError("duplicate id", f"{shown(name)}; the first one is kept")
         return name
 
     def _choices(self, row: Row, cell: Any) -> tuple[str, ...]:
@@ -233,21 +223,21 @@ class _Builder:
 
     def _target(self, row: Row, cells: Mapping[str, Any], kind: Kind, choices: tuple[str, ...]) -> tuple[str, ...]:
         if kind in ("choice", "labels") and not choices:
-            raise _BadRowError("fewer than 1 choice")
+            raise BadRowError("fewer than 1 choice")
         if kind == "labels" and any(", " in choice for choice in choices):
-            raise _BadRowError("a label holds a comma and a blank", "sets of labels are written with commas between them")
+            raise BadRowError("a label holds a comma and a blank", "sets of labels are written with commas between them")
         answers = _answers(cells)
         if kind == "description":
             return answers
         if kind == "transcription" and len(answers) > 1:
-            raise _BadRowError("more than one answer", f"{listed(answers, 5)}; a transcription has one")
+            raise BadRowError("more than one answer", f"{listed(answers, 5)}; a transcription has one")
         empty_set = kind == "labels" and [] in (cells.get("answer"), _items(cells.get("answers")))
         if not answers and not empty_set:
-            raise _BadRowError("no answer")
+            raise BadRowError("no answer")
         if not choices or kind not in ("choice", "labels"):
             return answers
         if kind == "choice" and len(answers) > 1:
-            raise _BadRowError("more than one answer", f"{listed(answers, 5)}; a choice item has one")
+            raise BadRowError("more than one answer", f"{listed(answers, 5)}; a choice item has one")
         self.tally.choice_items += 1
         return tuple(dict.fromkeys(self._choice(row, answer, choices) for answer in answers))
 
@@ -260,7 +250,7 @@ class _Builder:
             wanted = f"a letter from A to {ascii_uppercase[min(len(choices), 26) - 1]}"
             if self.answer_is == "index":
                 wanted = f"a position from 0 to {len(choices) - 1}"
-            raise _BadRowError("answer outside the choices", f"{_shown(answer)} is not {wanted} (--answer-is {self.answer_is})")
+            raise BadRowError("answer outside the choices", f"{shown(answer)} is not {wanted} (--answer-is {self.answer_is})")
         return choices[position]
 
     def _choice_by_text(self, row: Row, answer: str, choices: tuple[str, ...]) -> str:
@@ -272,9 +262,9 @@ class _Builder:
                 return choice
         alike = list(dict.fromkeys(choice for choice in choices if choice.strip().casefold() == bare.casefold()))
         if len(alike) == 1:
-            self.report.warn("answer differs from the choice in case", row.place, f"{_shown(answer)}, {_shown(alike[0])}")
+            self.report.warn("answer differs from the choice in case", row.place, f"{shown(answer)}, {shown(alike[0])}")
             return alike[0]
-        detail = f"{_shown(answer)} is not among {listed((choice[:40] for choice in choices), 10)}"
+        detail = f"{shown(answer)} is not among {listed((choice[:40] for choice in choices), 10)}"
         ways: tuple[AnswerIs, ...] = ("letter", "index")
         for way in ways:
             position = _position(answer, way)
@@ -282,7 +272,7 @@ class _Builder:
                 self.tally.lookalikes[way] = self.tally.lookalikes.get(way, 0) + 1
                 self.tally.example.setdefault(way, f"{answer!r} at {row.place}")
                 detail += f"; if it is one of {_AS_WORDS[way]}, pass --answer-is {way}"
-        raise _BadRowError("answer outside the choices", detail)
+        raise BadRowError("answer outside the choices", detail)
 
     def _images(self, row: Row, cells: Mapping[str, Any]) -> tuple[Image, ...]:
         images = []
@@ -298,16 +288,16 @@ class _Builder:
 
     def _image_file(self, row: Row, item: Any) -> Image:
         if not isinstance(item, str):
-            raise _BadRowError("bad picture path", f"expected a path, found {_shown(item)}")
+            raise BadRowError("bad picture path", f"expected a path, found {shown(item)}")
         if "\0" in item:
-            raise _BadRowError("bad picture path", f"NUL character in {_shown(item)}")
+            raise BadRowError("bad picture path", f"NUL character in {shown(item)}")
         path = os.path.join(self.folder, item)
         self.tally.pictures += 1
         if os.path.isfile(path):
             self.tally.found += 1
         else:
             self.tally.looked_for = self.tally.looked_for or os.path.abspath(path)[:300]
-            self.report.warn("missing picture", row.place, _shown(item))
+            self.report.warn("missing picture", row.place, shown(item))
         return Image(path=path)
 
 
@@ -315,14 +305,14 @@ _AS_WORDS: Mapping[AnswerIs, str] = {"text": "texts", "letter": "letters", "inde
 
 
 def _text(value: Any, what: str) -> str | None:
-    """A plain value as text, None for nothing or blanks. Raises _BadRowError for lists, objects and pictures."""
+    """A plain value as text, None for nothing or blanks. Raises BadRowError for lists, objects and pictures."""
     if isinstance(value, str):
         return value if value.strip() else None
     if value is None:
         return None
     if isinstance(value, bool | int | float):
         return str(value)
-    raise _BadRowError("not text", f"{what} is {_shown(value)}")
+    raise BadRowError("not text", f"{what} is {shown(value)}")
 
 
 def _kind(value: Any, choices: tuple[str, ...]) -> Kind:
@@ -330,7 +320,7 @@ def _kind(value: Any, choices: tuple[str, ...]) -> Kind:
     if name is None:
         return "choice" if choices else "text"
     if name not in get_args(Kind):
-        raise _BadRowError("unknown kind", f"{_shown(name)}; known: {', '.join(get_args(Kind))}")
+        raise BadRowError("unknown kind", f"{shown(name)}; known: {', '.join(get_args(Kind))}")
     return cast(Kind, name)
 
 
@@ -373,14 +363,8 @@ def _choice_list(cell: Any) -> list[Any]:
         raise _bad_choices(str(error), cell) from None
 
 
-def _bad_choices(why: str, found: Any) -> _BadRowError:
-    return _BadRowError("bad choices", f"{why}, found {_shown(found)}")
-
-
-def _shown(value: Any) -> str:
-    """A value in an error message, at most about 80 characters."""
-    text = repr(value)
-    return text if len(text) <= 80 else f"{text[:77]}..."
+def _bad_choices(why: str, found: Any) -> BadRowError:
+    return BadRowError("bad choices", f"{why}, found {shown(found)}")
 
 
 def _is_data(value: Any) -> bool:

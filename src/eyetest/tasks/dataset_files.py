@@ -9,14 +9,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from eyetest.errors import DataError
+from eyetest.errors import DataError, shown
 from eyetest.readers.load_report import LoadReport
 from eyetest.readers.row import Row
 from eyetest.readers.rows import read_rows
 from eyetest.types import Image, Sample
-
-SHOWN = 80
-"""Longest value in an error message, in characters."""
 
 _PART = re.compile(r"(.+)-(\d{5})-of-(\d{5})\.parquet")
 _FORMATS = {
@@ -156,12 +153,6 @@ def references(
 
 def _texts(value: Any) -> list[str]:
     return [one for one in (value if isinstance(value, list) else [value]) if isinstance(one, str) and one.strip()]
-
-
-def shown(value: Any) -> str:
-    """A value in an error message, at most `SHOWN` characters."""
-    text = repr(value)
-    return text if len(text) <= SHOWN else f"{text[: SHOWN - 3]}..."
 
 
 def plain(value: Any) -> Any:

@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from eyetest.errors import DataError
+from eyetest.errors import DataError, shown
 from eyetest.readers.load_report import LoadReport
 from eyetest.readers.row import Row, listed
 from eyetest.readers.rows import header, read_rows
-from eyetest.tasks.dataset_files import BadRowError, dropping, missing_parts, picture, plain, shown, split_in_name
+from eyetest.tasks.dataset_files import BadRowError, dropping, missing_parts, picture, plain, split_in_name
 from eyetest.tasks.layouts import any_of
 from eyetest.types import Image
 

@@ -17,12 +17,12 @@ from typing import Any
 
 import orjson
 
-from eyetest.errors import DataError
+from eyetest.errors import DataError, shown
 from eyetest.readers.load_report import LoadReport
 from eyetest.readers.row import Row, listed
 from eyetest.readers.rows import header, read_rows
 from eyetest.readers.text import flaw
-from eyetest.tasks.dataset_files import BadRowError, dropping, shown
+from eyetest.tasks.dataset_files import BadRowError, dropping
 from eyetest.tasks.fakenewsnet_files import Item, Pictures, Site, warn_of_cut_cells
 
 KINDS = ("fake", "real")

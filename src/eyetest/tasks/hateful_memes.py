@@ -20,12 +20,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from eyetest.errors import DataError
+from eyetest.errors import DataError, shown
 from eyetest.readers.load_report import LoadReport
 from eyetest.readers.row import Row, listed
 from eyetest.readers.rows import columns, read_rows
 from eyetest.tasks import mmsoc
-from eyetest.tasks.dataset_files import BadRowError, check_parts, parquet_patterns, picture, references, samples, shown
+from eyetest.tasks.dataset_files import BadRowError, check_parts, parquet_patterns, picture, references, samples
 from eyetest.tasks.layouts import Found, Layout, any_of, check_folder, locate
 from eyetest.tasks.task import Card, Task
 from eyetest.types import Image, Kind, Sample

@@ -19,9 +19,10 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
+from eyetest.errors import shown
 from eyetest.readers.load_report import LoadReport
 from eyetest.tasks import mmsoc
-from eyetest.tasks.dataset_files import BadRowError, dropping, references, shown
+from eyetest.tasks.dataset_files import BadRowError, dropping, references
 from eyetest.tasks.layouts import Found
 from eyetest.tasks.memotion_files import LAYOUTS, SPLITS, Meme, locate, memes
 from eyetest.tasks.memotion_lines import CUT, LEVELS

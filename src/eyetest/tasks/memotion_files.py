@@ -10,11 +10,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from eyetest.errors import DataError, UsageError
+from eyetest.errors import DataError, UsageError, shown
 from eyetest.readers.load_report import LoadReport
 from eyetest.readers.row import Row, listed
 from eyetest.readers.rows import header, read_rows
-from eyetest.tasks.dataset_files import BadRowError, check_parts, dropping, picture_format, shown, split_in_name
+from eyetest.tasks.dataset_files import BadRowError, check_parts, dropping, picture_format, split_in_name
 from eyetest.tasks.layouts import Found, Layout, all_of, any_of, entries, find, instead, needed
 from eyetest.tasks.memotion_lines import LEVELS, is_training_file, read_lines
 from eyetest.types import Image

@@ -12,11 +12,11 @@ import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from eyetest.errors import DataError
+from eyetest.errors import DataError, shown
 from eyetest.readers.load_report import LoadReport
 from eyetest.readers.row import Row, listed
 from eyetest.readers.text import LINE_TOO_LONG, physical_lines
-from eyetest.tasks.dataset_files import BadRowError, dropping, shown
+from eyetest.tasks.dataset_files import BadRowError, dropping
 
 LEVELS: Mapping[str, tuple[str, ...]] = {
     "humour": ("not_funny", "funny", "very_funny", "hilarious"),

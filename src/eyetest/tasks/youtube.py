@@ -19,13 +19,13 @@ from typing import Any
 from urllib.parse import unquote
 
 from eyetest import images
-from eyetest.errors import BadImageError, DataError
+from eyetest.errors import BadImageError, DataError, shown
 from eyetest.readers.lists import python_list
 from eyetest.readers.load_report import LoadReport
 from eyetest.readers.row import Row, listed
 from eyetest.readers.rows import columns, read_rows
 from eyetest.tasks import mmsoc
-from eyetest.tasks.dataset_files import BadRowError, check_parts, parquet_patterns, plain, samples, shown, split_in_name
+from eyetest.tasks.dataset_files import BadRowError, check_parts, parquet_patterns, plain, samples, split_in_name
 from eyetest.tasks.layouts import Layout, any_of, check_folder, locate
 from eyetest.tasks.task import Card, Task
 from eyetest.types import Image, Sample
