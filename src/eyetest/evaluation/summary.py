@@ -49,7 +49,7 @@ def summarise(table: Table, tasks: Mapping[str, Task], analysis: Analysis, *, co
     """All estimates of a finished table, in the order of the grid. counts: what the run counted, see `counted`."""
     seed = analysis.seed
     columns = {cell: table.columns(cell) for cell in table.cells}
-    sliced = {cell: table.sliced(cell) for cell in columns}
+    sliced = {cell: table.sliced(cell, column) for cell, column in columns.items()}
     rows: list[Row] = []
     for cell, column in columns.items():
         metrics = tasks[cell.task].metrics[cell.kind]

@@ -323,20 +323,19 @@ class Table:
         alone = columns.cluster < 0
         return replace(columns, sample=sample, cluster=np.where(alone, -1 - sample.astype(np.int64), columns.cluster))
 
-    def sliced(self, cell: Cell) -> dict[str, dict[str, Columns]]:
-        """Field -> value -> columns, for every `by` field, and `flag` where there are any."""
+    def sliced(self, cell: Cell, whole: Columns) -> dict[str, dict[str, Columns]]:
+        """Field -> value -> columns, for every `by` field, and `flag` where there are any. whole: `columns(cell)`."""
         fields: dict[str, dict[str, Columns]] = {}
-        for by, value, part in self._slices_of(cell):
+        for by, value, part in self._slices_of(cell, whole) if self._slices else ():
             fields.setdefault(by, {})[value] = part
         return fields
 
-    def _slices_of(self, cell: Cell) -> Iterable[tuple[str, str, Columns]]:
+    def _slices_of(self, cell: Cell, whole: Columns) -> Iterable[tuple[str, str, Columns]]:
         growing = self._growing[cell]
         numbers = {"sample": self._ranks()[np.array(growing.sample)]}
         order = _order(numbers | {name: np.array(getattr(growing, name)) for name in ("variant", "repeat")})
         code = np.array(growing.slices, dtype=np.int32)[order]
         names = list(self._slices)
-        whole = self.columns(cell)
         for place, by in enumerate(self.by):
             values = {number: values[place] for number, values in enumerate(names)}
             if any(values[number] != MISSING for number in set(code.tolist())):  # else a field of another task
