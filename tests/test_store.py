@@ -161,6 +161,8 @@ def test_a_simulated_answer_belongs_to_all_that_it_may_read_of_the_sample():
         "choices": ("Paris", "Rome"),
         "context": "c",
         "knowledge_question": "k",
+        "knowledge_method": "field",
+        "caption": "a red ball",
         "picture_text": "p",
         "entity": "e",
         "cluster": "c",
@@ -305,7 +307,7 @@ def test_metadata_may_hold_anything():
     for note in ("plain", LONE):
         metadata = {"set": {1}, "odd": Odd(), "bytes": b"x", "many": 2**80, "usage": Usage(1, 2), 3: note}
         read = from_json(to_json(encode_prediction(prediction_of(replace(SAMPLE, metadata=metadata)))))["metadata"]
-        usage = {"input_tokens": 1, "output_tokens": 2}
+        usage = {"input_tokens": 1, "output_tokens": 2, "cached_tokens": 0}
         assert read == {"set": "{1}", "odd": "odd", "bytes": "b'x'", "many": 2**80, "usage": usage, "3": note}
 
 
@@ -400,7 +402,7 @@ def test_every_field_of_a_prediction_may_be_torn(tmp_path):
         ({"model": {}}, "TypeError: model is of type dict, not a text"),
         ({"messages": [{"role": "judge", "content": []}]}, "ValueError: role is 'judge', not one of system, user, assistant"),
         ({"messages": [{"role": "user", "content": [{"image": 5}]}]}, "TypeError: image is 5, not a text"),
-        ({"shown": {"picture": "x", "asks": "question"}}, "ValueError: shown.picture is 'x', not one of own, none, blank, other"),
+        ({"shown": {"picture": "x", "asks": "question"}}, "ValueError: shown.picture is 'x', not one of own, none, blank, other, caption, blurred"),
         (
             {"response": {"text": None, "status": "ok", "latency": 0}},
             "TypeError: text is None, not a text",

@@ -21,8 +21,8 @@ ResponseStatus = Literal["ok", "truncated", "refused", "blocked", "error", "bad_
 ScoreStatus = Literal["scored", "unparsed", "refused", "unscored"]
 """What became of an answer. `unparsed` and `refused` count as wrong; `unscored` could not be judged."""
 
-ShownPicture = Literal["own", "none", "blank", "other"]
-"""Which picture a condition shows: the sample's own, none, a grey one, or another sample's."""
+ShownPicture = Literal["own", "none", "blank", "other", "caption", "blurred"]
+"""Which picture a condition shows: the sample's own, none, a grey one, another sample's, words in its place, or its own blurred."""
 
 ShownQuestion = Literal["question", "knowledge", "nothing"]
 """What a condition asks: the question, the knowledge question, or nothing but the options."""
@@ -87,6 +87,10 @@ class Sample:
     """What is written in the picture, where the dataset says so (the words of a meme)."""
     knowledge_question: str | None = None
     """The same question as pure knowledge, answerable without the picture (K in the second paper)."""
+    knowledge_method: str | None = None
+    """How the knowledge question was made: `field`, `entity:RULE`, `file`, `model:NAME`; None where there is none."""
+    caption: str | None = None
+    """What the picture shows, in words: from the dataset, a file or `eyetest caption`."""
     entity: str | None = None
     """Name of the thing in the picture, if known."""
     cluster: str | None = None
@@ -151,6 +155,8 @@ class Request:
     """How to answer."""
     labels: tuple[str, ...] = ()
     """Texts whose log-probability is wanted, if the backend can."""
+    schema: str | None = None
+    """JSON schema, as JSON text, that the answer must fit: for backends that can enforce it; whoever reads the answer checks it."""
     origin: Origin | None = field(default=None, compare=False)
     """Where it comes from; not part of the key."""
 
@@ -162,7 +168,9 @@ class Usage:
     input_tokens: int = 0
     """Tokens read, pictures included."""
     output_tokens: int = 0
-    """Tokens written."""
+    """Tokens written, those of the reasoning included."""
+    cached_tokens: int = 0
+    """Of the tokens read, those that the server had in its prompt cache: cheaper with some."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +178,7 @@ class Response:
     """What came back; a failed call is data."""
 
     text: str = ""
-    """The raw completion."""
+    """The raw completion, without the reasoning."""
     status: ResponseStatus = "ok"
     """What became of the call."""
     label_logprobs: tuple[float, ...] | None = None
@@ -180,6 +188,8 @@ class Response:
     """Tokens, if known."""
     latency: float = 0.0
     """Seconds from sending to the last byte of the attempt that succeeded."""
+    reasoning: str = ""
+    """What a reasoning model said to itself, where the server keeps it apart; never scored."""
     error: str | None = None
     """What went wrong, for `error`, `blocked`, `bad_image` (and the reason given with a refusal)."""
 

@@ -59,6 +59,7 @@ def checked_response(response: object) -> Response:
     """
     found = expected(response, Response, "the response")
     expected(found.text, str, "text")
+    expected(found.reasoning, str, "reasoning")
     one_of(found.status, ResponseStatus, "status")
     if found.error is not None:
         expected(found.error, str, "error")
@@ -89,8 +90,9 @@ def _usage(value: Any) -> Usage | None:
     if value is None:
         return None
     usage = expected(value, Usage, "usage")
-    for name in ("input_tokens", "output_tokens"):
-        expected(getattr(usage, name), Integral, f"usage.{name}")  # type: ignore[type-abstract]
-    if type(usage.input_tokens) is type(usage.output_tokens) is int:
+    counts = (usage.input_tokens, usage.output_tokens, usage.cached_tokens)
+    for name, count in zip(("input_tokens", "output_tokens", "cached_tokens"), counts, strict=True):
+        expected(count, Integral, f"usage.{name}")  # type: ignore[type-abstract]
+    if all(type(count) is int for count in counts):
         return usage
-    return Usage(int(usage.input_tokens), int(usage.output_tokens))
+    return Usage(*map(int, counts))

@@ -23,6 +23,8 @@ def _read(sample: Sample) -> tuple[object, ...]:
         sample.choices,
         sample.context,
         sample.knowledge_question,
+        sample.knowledge_method,
+        sample.caption,
         sample.picture_text,
         sample.entity,
         sample.cluster,
@@ -34,13 +36,16 @@ def _read(sample: Sample) -> tuple[object, ...]:
 def content_key(identity: str, request: Request) -> bytes:
     """sha256 over everything that makes two requests the same question to the same model (32 bytes).
 
-    Model identity, messages, picture bytes and operations, generation settings, labels. The sampling seed is left out:
+    Model identity, messages, picture bytes and operations, generation settings, labels, schema. The sampling seed is left out:
     a repeat is the same request asked again. Raises BadImageError when a picture cannot be read.
     """
     generation = request.generation
     said = [[message.role, [_content(part) for part in message.content]] for message in request.messages]
     settings = (float(generation.temperature), float(generation.top_p), generation.max_tokens)
-    return hashlib.sha256(dumps((identity, said, settings, request.labels))).digest()
+    asked: tuple[object, ...] = (identity, said, settings, request.labels)
+    if request.schema is not None:
+        asked += (request.schema,)
+    return hashlib.sha256(dumps(asked)).digest()
 
 
 def answer_key(content: bytes, request: Request, *, simulated: bool) -> bytes:

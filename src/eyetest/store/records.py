@@ -67,7 +67,12 @@ def encode_response(response: Response) -> dict[str, Any]:
     if response.label_logprobs is not None:
         record["label_logprobs"] = [number(value) for value in response.label_logprobs]
     if response.usage is not None:
-        record["usage"] = {"input_tokens": response.usage.input_tokens, "output_tokens": response.usage.output_tokens}
+        usage = response.usage
+        record["usage"] = {"input_tokens": usage.input_tokens, "output_tokens": usage.output_tokens}
+        if usage.cached_tokens:
+            record["usage"]["cached_tokens"] = usage.cached_tokens
+    if response.reasoning:
+        record["reasoning"] = response.reasoning
     if response.error is not None:
         record["error"] = response.error
     return record
@@ -83,6 +88,7 @@ def decode_response(record: Any) -> Response:
             label_logprobs=None if logprobs is None else tuple(map(float, logprobs)),
             usage=None if usage is None else Usage(**usage),
             latency=float(record["latency"]),
+            reasoning=record.get("reasoning", ""),
             error=record.get("error"),
         )
     )
@@ -91,6 +97,7 @@ def decode_response(record: Any) -> Response:
 def encode_prediction(prediction: Prediction) -> dict[str, Any]:
     """One line of `predictions.jsonl` as JSON values. Holds all that re-scoring needs; pictures stay where they are."""
     sample, score = prediction.sample, prediction.score
+    made = {} if sample.knowledge_method is None else {"knowledge_method": sample.knowledge_method}
     return {
         "task": prediction.task,
         "sample": sample.id,
@@ -107,6 +114,7 @@ def encode_prediction(prediction: Prediction) -> dict[str, Any]:
         "question": sample.question,
         "cluster": sample.cluster,
         "metadata": sample.metadata,
+        **made,
         "shown": _shown(sample.shown),
         "messages": [
             {"role": message.role, "content": [part if isinstance(part, str) else _picture(part) for part in message.content]}
@@ -146,6 +154,7 @@ def decode_prediction(record: Any) -> Prediction:
         kind=one_of(record["kind"], Kind, "kind"),
         choices=_texts(record, "choices"),
         images=tuple(pictures),
+        knowledge_method=_text(record, "knowledge_method") if "knowledge_method" in record else None,
         cluster=None if record["cluster"] is None else _text(record, "cluster"),
         metadata=expected(record["metadata"], dict, "metadata"),
         shown=_shown_from(record["shown"]),
