@@ -402,7 +402,10 @@ def test_every_field_of_a_prediction_may_be_torn(tmp_path):
         ({"model": {}}, "TypeError: model is of type dict, not a text"),
         ({"messages": [{"role": "judge", "content": []}]}, "ValueError: role is 'judge', not one of system, user, assistant"),
         ({"messages": [{"role": "user", "content": [{"image": 5}]}]}, "TypeError: image is 5, not a text"),
-        ({"shown": {"picture": "x", "asks": "question"}}, "ValueError: shown.picture is 'x', not one of own, none, blank, other, caption, blurred"),
+        (
+            {"shown": {"picture": "x", "asks": "question"}},
+            "ValueError: shown.picture is 'x', not one of own, none, blank, other, caption, blurred",
+        ),
         (
             {"response": {"text": None, "status": "ok", "latency": 0}},
             "TypeError: text is None, not a text",

@@ -22,7 +22,7 @@ ScoreStatus = Literal["scored", "unparsed", "refused", "unscored"]
 """What became of an answer. `unparsed` and `refused` count as wrong; `unscored` could not be judged."""
 
 ShownPicture = Literal["own", "none", "blank", "other", "caption", "blurred"]
-"""Which picture a condition shows: the sample's own, none, a grey one, another sample's, words in its place, or its own blurred."""
+"""What a condition shows: the sample's own picture, none, a grey one, another sample's, words in its place, its own blurred."""
 
 ShownQuestion = Literal["question", "knowledge", "nothing"]
 """What a condition asks: the question, the knowledge question, or nothing but the options."""
@@ -155,10 +155,10 @@ class Request:
     """How to answer."""
     labels: tuple[str, ...] = ()
     """Texts whose log-probability is wanted, if the backend can."""
-    schema: str | None = None
-    """JSON schema, as JSON text, that the answer must fit: for backends that can enforce it; whoever reads the answer checks it."""
     origin: Origin | None = field(default=None, compare=False)
     """Where it comes from; not part of the key."""
+    schema: str | None = None
+    """JSON schema, as JSON text, that the answer must fit, for backends that can enforce it. Whoever reads the answer checks it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,10 +188,10 @@ class Response:
     """Tokens, if known."""
     latency: float = 0.0
     """Seconds from sending to the last byte of the attempt that succeeded."""
-    reasoning: str = ""
-    """What a reasoning model said to itself, where the server keeps it apart; never scored."""
     error: str | None = None
     """What went wrong, for `error`, `blocked`, `bad_image` (and the reason given with a refusal)."""
+    reasoning: str = ""
+    """What a reasoning model said to itself, where the server keeps it apart; never scored."""
 
 
 @dataclass(frozen=True, slots=True)
