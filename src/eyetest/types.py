@@ -158,7 +158,7 @@ class Request:
     origin: Origin | None = field(default=None, compare=False)
     """Where it comes from; not part of the key."""
     schema: str | None = None
-    """JSON schema, as JSON text, that the answer must fit, for backends that can enforce it. Whoever reads the answer checks it."""
+    """JSON schema, as JSON text, that the answer must fit, for backends that can enforce it. Whoever reads it checks it."""
 
 
 @dataclass(frozen=True, slots=True)
