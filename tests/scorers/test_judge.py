@@ -145,6 +145,19 @@ def test_the_request_says_what_was_asked_for() -> None:
     assert "without letters" not in text_of(judge_request(CHOICE, "B"))
 
 
+@pytest.mark.parametrize("sample", [CHOICE, TEXT])
+def test_the_schema_that_is_asked_for_lets_through_what_is_read(sample: Sample) -> None:
+    schema = json.loads(judge_request(sample, "B").schema or "")
+    assert schema["required"] == list(schema["properties"]) == ["choice", "correct"]
+    assert schema["additionalProperties"] is False
+    letters = schema["properties"]["choice"].get("enum", [None])
+    for letter in letters:
+        right = letter == "B" or (letter is None and sample is TEXT)
+        assert verdict(json.dumps({"choice": letter, "correct": right}), sample).correct is right
+    assert letters == (["A", "B", "C", None] if sample is CHOICE else [None])
+    assert judge_request(sample, "B", LABELS).schema is None
+
+
 def test_the_hash_names_the_prompt() -> None:
     assert re.fullmatch("[0-9a-f]{12}", prompt_hash("json"))
     assert prompt_hash("json") != prompt_hash("labels")

@@ -161,7 +161,20 @@ def judge_request(sample: Sample, completion: str, options: JudgeOptions = Judge
         (Message("user", (text + _REPLIES[sample.kind, options.form],)),),
         Generation(options.temperature, max_tokens=options.max_tokens, seed=options.seed),
         _labels(sample) if options.form == "labels" else (),
+        schema=_schema(sample) if options.form == "json" else None,
     )
+
+
+def _schema(sample: Sample) -> str:
+    """What a server that can is to hold the reply to: the keys that `read_verdict` wants, and letters that are there."""
+    letter = {"type": ["string", "null"], "enum": [*letters(len(sample.choices)), None]}
+    schema = {
+        "type": "object",
+        "properties": {"choice": letter if sample.kind == "choice" else {"type": "null"}, "correct": {"type": "boolean"}},
+        "required": ["choice", "correct"],
+        "additionalProperties": False,
+    }
+    return json.dumps(schema)
 
 
 def _line(text: str) -> str:
