@@ -19,7 +19,7 @@ $(VENV)/.demo: $(BIN)/python pyproject.toml
 
 $(VENV)/.dev: $(BIN)/python pyproject.toml
 	$(BIN)/python -m pip install --quiet '$(TORCH)'
-	$(BIN)/python -m pip install --quiet --editable '.[dev,hf]'
+	$(BIN)/python -m pip install --quiet --editable '.[dev,hf]' 'transformers[serving]'
 	touch $@
 
 demo: $(VENV)/.demo  ## examine the embedded model on the embedded pictures and memes; leaves two reports

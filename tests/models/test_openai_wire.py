@@ -5,10 +5,11 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
+import orjson
 import pytest
 
-from eyetest.models.openai_wire import decode, excerpt, label_logprobs, seconds_to_wait
-from eyetest.types import Response
+from eyetest.models.openai_wire import LONGEST_REASONING, Form, decode, encode, excerpt, label_logprobs, seconds_to_wait
+from eyetest.types import Generation, Message, Request, Response, Usage
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 
@@ -100,3 +101,71 @@ def test_a_400_is_blocked_only_by_its_code(payload: bytes, status: str) -> None:
 
 def test_a_long_error_body_is_cut() -> None:
     assert decode(400, None, b"long\n " * 1000, (), None) == Response(status="error", error="HTTP 400: " + ("long " * 60))
+
+
+def reply(message: dict[str, Any], finish: str = "stop", **more: Any) -> bytes:
+    return orjson.dumps({"choices": [{"message": message, "finish_reason": finish}], **more})
+
+
+@pytest.mark.parametrize(
+    ("message", "finish", "expected"),
+    [
+        ({"content": "B", "reasoning_content": "Let me see."}, "stop", ("B", "Let me see.", "ok")),
+        ({"content": "B", "reasoning": "Let me see."}, "stop", ("B", "Let me see.", "ok")),
+        ({"content": "<think>\nLet me see.\n</think>\n\nB"}, "stop", ("B", "Let me see.", "ok")),
+        ({"content": "\n<think></think>B"}, "stop", ("B", "", "ok")),
+        ({"content": "<think>Let me"}, "length", ("<think>Let me", "", "truncated")),
+        ({"content": "<think>Let me"}, "stop", ("<think>Let me", "", "ok")),
+        ({"content": "B <think>x</think>"}, "stop", ("B <think>x</think>", "", "ok")),
+        ({"content": None, "reasoning_content": "Let me see."}, "length", ("", "Let me see.", "truncated")),
+        ({"content": None, "reasoning": "Let me see."}, "stop", ("", "Let me see.", "ok")),
+        ({"content": "B", "reasoning": {"odd": 1}, "reasoning_content": None}, "stop", ("B", "", "ok")),
+    ],
+)
+def test_reasoning_is_kept_apart(message: dict[str, Any], finish: str, expected: tuple[str, str, str]) -> None:
+    found = decode(200, None, reply(message, finish), (), None)
+    assert isinstance(found, Response)
+    assert (found.text, found.reasoning, found.status) == expected
+
+
+def test_reasoning_is_bounded_and_holds_no_key() -> None:
+    key = "sk-0123456789abcdef"
+    found = decode(200, None, reply({"content": "B", "reasoning": "x" * (LONGEST_REASONING - 4) + key + "y" * 99}), (), key)
+    assert isinstance(found, Response)
+    assert found.reasoning == "x" * (LONGEST_REASONING - 4) + "[key"
+
+
+@pytest.mark.parametrize(
+    ("usage", "expected"),
+    [
+        ({"prompt_tokens": 9, "completion_tokens": 5, "prompt_tokens_details": {"cached_tokens": 4}}, Usage(9, 5, 4)),
+        (
+            {"prompt_tokens": 9, "completion_tokens": 5, "completion_tokens_details": {"reasoning_tokens": 3}},
+            Usage(9, 5, 0),
+        ),
+        ({"prompt_tokens": 9, "completion_tokens": 5, "prompt_tokens_details": None}, Usage(9, 5, 0)),
+        ({"prompt_tokens": 9, "completion_tokens": 5, "prompt_tokens_details": {"cached_tokens": "4"}}, Usage(9, 5, 0)),
+        ({"prompt_tokens": 9}, None),
+        ("9", None),
+    ],
+)
+def test_usage(usage: Any, expected: Usage | None) -> None:
+    found = decode(200, None, reply({"content": "B"}, usage=usage), (), None)
+    assert isinstance(found, Response)
+    assert found.usage == expected
+
+
+def test_a_body_is_rewritten_as_it_would_have_been_encoded() -> None:
+    request = Request((Message("user", ("Ça?",)),), Generation(seed=3), ("A", "B"), schema='{"type": "object"}')
+    plain = encode(request, model="m", max_side=None)
+    for form in (
+        Form(tokens_key="max_completion_tokens"),
+        Form(dropped=frozenset({"temperature", "top_p", "seed", "logprobs", "response_format"})),
+    ):
+        assert orjson.loads(form.rewritten(plain)) == orjson.loads(encode(request, model="m", max_side=None, form=form))
+    assert set(orjson.loads(encode(request, model="m", max_side=None, form=form))) == {"model", "messages", "max_tokens"}
+
+
+def test_forms_join() -> None:
+    first, second = Form(dropped=frozenset({"seed"})), Form("max_completion_tokens", dropped=frozenset({"top_p"}))
+    assert first.joined(second) == second.joined(first) == Form("max_completion_tokens", dropped=frozenset({"seed", "top_p"}))

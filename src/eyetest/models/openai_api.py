@@ -9,6 +9,9 @@ openai package: 0.3 against 2.4 ms of CPU a request at 64 at once, and httpx cos
 Time-outs: an attempt may take `max(min_attempt_timeout, 8 x median latency of what succeeded)` seconds; each time-out of
 a request doubles its next allowance, and the last attempt may use all that is left of `timeout`. So a connection that
 hangs is noticed soon, and an answer that is merely long still arrives.
+
+`concurrency` is a ceiling: a server that is full is given fewer at once (`openai_pace`). What it refuses or ignores is
+learnt on the way and said in `remarks` (`openai_learned`).
 """
 
 from __future__ import annotations
@@ -17,9 +20,7 @@ import asyncio
 import contextlib
 import io
 import math
-import statistics
 import threading
-from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from queue import SimpleQueue
@@ -28,11 +29,13 @@ from urllib.parse import urlsplit
 
 import orjson
 
-from eyetest.errors import BadImageError, MissingExtraError, ModelError
+from eyetest.errors import BadImageError, MissingExtraError
 from eyetest.images import api_form
-from eyetest.models.openai_secret import server_of
-from eyetest.models.openai_settings import Settings, read_key, read_settings
-from eyetest.models.openai_wire import Failure, decode, encode
+from eyetest.models.openai_faults import no_access, no_answer, no_money, no_server
+from eyetest.models.openai_learned import Learned
+from eyetest.models.openai_pace import Gate, Pace, Patience
+from eyetest.models.openai_settings import TOKENS_KEYS, Settings, read_key, read_settings
+from eyetest.models.openai_wire import Failure, Form, decode, encode, out_of_money
 from eyetest.types import Request, Response
 
 try:
@@ -44,10 +47,6 @@ AHEAD = 16
 """Most encoded requests that wait while `concurrency` others are in flight."""
 GREETING = 1.0
 """Seconds for which the first request goes alone, so that a wrong key or name costs one request and not `concurrency`."""
-SETTLED = 5
-"""Successes from which on their median says how long an attempt may take; until then `FIRST_TIMEOUT`."""
-FIRST_TIMEOUT = 60.0
-"""Seconds an attempt may take before enough others have succeeded."""
 TICK = 0.05
 """Seconds between two looks for overdue attempts."""
 BACKOFF = 0.5
@@ -59,6 +58,8 @@ LARGE_BODY = 2**20
 """Bytes from which on aiohttp wants a stream and warns about plain bytes."""
 NO_ACCESS = frozenset({401, 403, 404})
 """HTTP statuses that end the run when nothing has succeeded yet: wrong key, forbidden, unknown model or path."""
+FIELD_REFUSED = frozenset({400, 422})
+"""HTTP statuses of a request that has a field which the server does not take."""
 
 
 def openai(argument: str, options: Mapping[str, str], seed: int) -> OpenAIModel:
@@ -82,40 +83,33 @@ async def _read(reply: aiohttp.ClientResponse) -> bytes | None:
     return b"".join(parts)
 
 
-def _no_answer(error: aiohttp.ClientError | OSError, base_url: str, proxy: str | None) -> str:
-    """What kept an answer away: the kind of error and the machine. Its own text may hold a proxy's address with the password."""
-    kind = type(error).__name__
-    if isinstance(error, aiohttp.ClientHttpProxyError):
-        return f"{kind}: the proxy {server_of(proxy or '')} answers HTTP {error.status}"
-    cause = error.os_error if isinstance(error, aiohttp.ClientConnectorError) else error
-    reason = (cause.strerror or "") if isinstance(cause, OSError) else ""
-    if isinstance(error, aiohttp.ClientConnectorCertificateError):
-        reason = "its certificate is not valid"
-    elif isinstance(error, aiohttp.ClientPayloadError):
-        reason = "the answer is cut off, or not packed as its Content-Encoding says"
-    through = f" through the proxy {server_of(proxy)}" if proxy else ""
-    return f"{kind}: {server_of(base_url)}{through}{f': {reason}' if reason else ''}"
-
-
 class OpenAIModel:
     """A chat model behind HTTP. The key stays in this object: not in name, identity, repr, errors or logs."""
 
     def __init__(self, settings: Settings, key: str | None, *, name: str, seed: int = 0) -> None:
         where = urlsplit(settings.base_url)
         self.name = name
-        self.identity = f"openai {where.netloc}{where.path} model={settings.model} images={api_form(settings.max_side)}"
+        effort = f" reasoning_effort={settings.reasoning_effort}" if settings.reasoning_effort else ""
+        self.identity = f"openai {where.netloc}{where.path} model={settings.model} images={api_form(settings.max_side)}{effort}"
         self.simulated = False
         self._settings = settings
         self._key = key
         self._seed = seed
+        fixed = settings.tokens_key is not None
+        self._learned = Learned(Form(settings.tokens_key or TOKENS_KEYS[0], fixed, settings.reasoning_effort))
         self._runs: list[_Run] = []
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What the server was found to refuse, to ignore or to do badly so far: a sentence each, to be read after a run."""
+        return self._learned.remarks(self.name)
 
     def __repr__(self) -> str:
         return f"<{self.identity}>"
 
     def generate(self, requests: Iterator[Request]) -> Iterator[tuple[Request, Response]]:
         """Answer in completion order; see `types.Model`. Raises ModelError on a wrong key, an unknown model, no server."""
-        run = _Run(self._settings, self._key, Random(f"{self._seed}:openai:wait"))
+        run = _Run(self._settings, self._key, self._learned, Random(f"{self._seed}:openai:wait"))
         self._runs.append(run)
         try:
             yield from self._drive(run, requests)
@@ -158,7 +152,8 @@ class OpenAIModel:
     def _encode(self, request: Request) -> _Call | Response:
         """The body, encoded once for all attempts; a Response when there is nothing that could be sent."""
         try:
-            return _Call(request, encode(request, model=self._settings.model, max_side=self._settings.max_side))
+            form = self._learned.form
+            return _Call(request, encode(request, model=self._settings.model, max_side=self._settings.max_side, form=form), form)
         except BadImageError as error:
             return Response(status="bad_image", error=str(error))
         except orjson.JSONEncodeError as error:
@@ -171,6 +166,7 @@ class _Call:
 
     request: Request
     body: bytes
+    form: Form
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -183,20 +179,37 @@ class _Flight:
     """How many times the attempt time-out it may take."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Reply:
+    """What a server sent back."""
+
+    status: int
+    """HTTP status."""
+    retry_after: str | None
+    """That header."""
+    payload: bytes
+    started: float
+    """Seconds of the loop's clock; so `ended`."""
+    ended: float
+    in_flight: int
+    """Attempts under way when this one began, itself included."""
+
+
 class _Run:
     """One `generate`: a thread with an event loop, and the queue that brings its answers back."""
 
-    def __init__(self, settings: Settings, key: str | None, random: Random) -> None:
+    def __init__(self, settings: Settings, key: str | None, learned: Learned, random: Random) -> None:
         self.done: SimpleQueue[tuple[Request, Response] | None] = SimpleQueue()
         """Answers; None after the last one, whatever ended the run."""
         self.failure: BaseException | None = RuntimeError("the event loop of the openai model died (its traceback was printed)")
         """Once ended: why it ended early. A ModelError is for the user, anything else is a bug."""
-        self._settings, self._key, self._random = settings, key, random
+        self._settings, self._key, self._learned, self._random = settings, key, learned, random
+        self._pace, self._patience = Pace(settings.concurrency), Patience(settings.min_attempt_timeout)
+        self._gate = Gate(self._pace)
         self._inbox: asyncio.Queue[_Call] = asyncio.Queue()
         self._stopped, self._greeted = asyncio.Event(), asyncio.Event()
         self._proxy = settings.proxy
         self._greeting = self._heard = self._proven = False
-        self._latencies: deque[float] = deque(maxlen=256)
         self._flights: set[_Flight] = set()
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._main, name="eyetest-openai", daemon=True)
@@ -236,17 +249,14 @@ class _Run:
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
+        self._learned.paced(self._pace)
         return next((error for task in ended if (error := task.exception())), None)
 
     async def _watch(self) -> None:
         """End attempts that take too long; looks again, since what is too long is learnt while they fly."""
         while True:
             await asyncio.sleep(TICK)
-            longest = self._settings.min_attempt_timeout
-            if len(self._latencies) >= SETTLED:
-                longest = max(longest, 8 * statistics.median(self._latencies))
-            else:
-                longest = max(longest, FIRST_TIMEOUT)
+            longest = self._patience.longest()
             now = self._loop.time()
             for flight in self._flights:
                 if now - flight.started > longest * flight.patience and not flight.timer.expired():
@@ -255,6 +265,7 @@ class _Run:
     async def _work(self, session: aiohttp.ClientSession) -> None:
         """One of `concurrency` workers. A request that waits for its next attempt keeps its place: told to slow down, we do."""
         while True:
+            await self._gate.enter()
             call = await self._inbox.get()
             if not self._greeted.is_set():
                 if self._greeting:
@@ -263,6 +274,7 @@ class _Run:
                     self._greeting = True
                     self._loop.call_later(GREETING, self._greeted.set)
             self.done.put((call.request, await self._answer(session, call)))
+            self._gate.leave()
 
     async def _answer(self, session: aiohttp.ClientSession, call: _Call) -> Response:
         """The response after as many attempts as it takes and is allowed."""
@@ -281,10 +293,7 @@ class _Run:
             await asyncio.sleep(wait)
             attempt += 1
         if not self._heard:
-            raise ModelError(
-                f"No server answers at {self._settings.base_url} (model {self._settings.model!r}; {outcome.reason}). "
-                f"Start the server, or mend base_url=... (or the environment variable OPENAI_BASE_URL)."
-            )
+            raise no_server(self._settings, outcome.reason)
         asked = f", and the server asks to wait {outcome.wait:.0f} s" if outcome.wait is not None and not last else ""
         spent = self._loop.time() - started
         return Response(status="error", error=f"Gave up after {attempt + 1} attempts in {spent:.1f} s{asked}: {outcome.reason}")
@@ -296,10 +305,26 @@ class _Run:
         return min(LONGEST_BACKOFF, BACKOFF * 2.0 ** min(attempt, 64)) * self._random.uniform(0.5, 1)
 
     async def _attempt(self, session: aiohttp.ClientSession, call: _Call, deadline: float, patience: float) -> Response | Failure:
-        """Send once. Raises ModelError where no request of this run can succeed."""
+        """Send once; again at once where the server refuses a field that it can do without. Raises ModelError as `_read` does."""
+        while True:
+            form = self._learned.form
+            body = call.body if call.form == form else form.rewritten(call.body)
+            reply = await self._send(session, body, deadline, patience)
+            if not isinstance(reply, _Reply):
+                return reply
+            outcome = self._outcome(reply, call.request)
+            refused = reply.status in FIELD_REFUSED and isinstance(outcome, Response) and outcome.status == "error"
+            if not (refused and self._learned.refuse(call.request, form, reply.payload)):
+                return outcome
+
+    async def _send(
+        self, session: aiohttp.ClientSession, body: bytes, deadline: float, patience: float
+    ) -> _Reply | Failure | Response:
+        """What the server sends back, or why it sends nothing that can be read."""
         started = self._loop.time()
         flight = _Flight(asyncio.timeout_at(deadline), started, patience)
-        data = call.body if len(call.body) < LARGE_BODY else io.BytesIO(call.body)
+        in_flight = len(self._flights) + 1
+        data = body if len(body) < LARGE_BODY else io.BytesIO(body)
         try:
             async with flight.timer:
                 self._flights.add(flight)
@@ -310,34 +335,31 @@ class _Run:
                 finally:
                     self._flights.discard(flight)
         except TimeoutError:
+            self._pace.refused(started, self._loop.time())
             return Failure(f"no answer within {self._loop.time() - started:.1f} s", timed_out=True)
         except (aiohttp.ClientError, OSError) as error:
-            return Failure(_no_answer(error, self._settings.base_url, self._proxy))
+            return Failure(no_answer(error, self._settings.base_url, self._proxy))
         if payload is None:
             return Response(status="error", error=f"The answer is larger than {LARGEST_ANSWER >> 20} MB; it was not read on.")
-        outcome = decode(reply.status, reply.headers.get("Retry-After"), payload, call.request.labels, self._key)
+        return _Reply(reply.status, reply.headers.get("Retry-After"), payload, started, self._loop.time(), in_flight)
+
+    def _outcome(self, reply: _Reply, request: Request) -> Response | Failure:
+        """A reply as data, noted by all who learn from it. Raises ModelError where no request of this run can succeed."""
+        outcome = decode(reply.status, reply.retry_after, reply.payload, request.labels, self._key)
+        if out_of_money(reply.status, reply.payload):
+            raise no_money(self._settings, (outcome.reason if isinstance(outcome, Failure) else outcome.error) or "")
         if isinstance(outcome, Failure):
+            if outcome.full:
+                self._pace.refused(reply.started, reply.ended)
             return outcome
         if outcome.status == "error":
             if reply.status in NO_ACCESS and not self._proven:
-                raise self._no_access(reply.status, outcome.error)
+                raise no_access(self._settings, reply.status, outcome.error or "", held=self._key is not None)
             return outcome
         self._proven = True
-        latency = self._loop.time() - started
-        self._latencies.append(latency)
+        latency = reply.ended - reply.started
+        self._patience.took(latency)
+        self._pace.succeeded(reply.started, reply.ended)
+        self._learned.queue.took(latency, reply.in_flight)
+        self._learned.answered(request, outcome, reply.payload)
         return replace(outcome, latency=latency)
-
-    def _no_access(self, status: int, reason: str | None) -> ModelError:
-        """The error for a wrong key, a forbidden or unknown model, a wrong path."""
-        settings = self._settings
-        held = "set" if self._key else "not set"
-        if status == 404:
-            told = f"knows no model {settings.model!r}, or has no such path"
-            way_out = f"Check the name (GET {settings.base_url}/models lists them) and base_url."
-        else:
-            told = f"does not let this key use the model {settings.model!r}"
-            way_out = f"Put a valid key into {settings.api_key_env}, or name another variable with api_key_env=NAME."
-        return ModelError(
-            f"{settings.url} {told} ({reason}). "
-            f"The key is read from the environment variable {settings.api_key_env}, which is {held}. {way_out}"
-        )

@@ -8,22 +8,32 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
-from eyetest.errors import ModelError, UsageError
+from eyetest.errors import ModelError, UsageError, unknown
 from eyetest.registry import split_spec, typed
 
 OPTIONS: Mapping[str, type] = {
     "base_url": str,
     "api_key_env": str,
+    "api_key_file": str,
     "concurrency": int,
     "timeout": float,
     "retries": int,
     "max_side": int,
     "min_attempt_timeout": float,
+    "tokens_key": str,
+    "reasoning_effort": str,
 }
 """Options of the spec and of the run file."""
+
+TOKENS_KEYS = ("max_tokens", "max_completion_tokens")
+"""Names under which servers take the longest answer: everybody's, and that of OpenAI's reasoning models."""
+
+LARGEST_KEY = 4096
+"""Bytes of the largest key file."""
 
 MOST_AT_ONCE = 10_000
 """Largest concurrency: each request in flight holds a socket and a body."""
@@ -41,21 +51,34 @@ class Settings:
     """Everything before `/chat/completions`; no user name, password, query or fragment."""
     api_key_env: str = "OPENAI_API_KEY"
     """Environment variable that holds the key."""
+    api_key_file: str | None = None
+    """File that holds the key and nothing else, in place of the variable."""
     concurrency: int = 32
-    """Most requests in flight."""
+    """Most requests in flight; fewer when the server is full."""
     timeout: float = 300.0
     """Seconds from the first attempt of a request to giving it up, waits and retries included."""
     retries: int = 6
     """Attempts after the first."""
     max_side: int | None = None
     """Pictures are downscaled to this longer side, in pixels; None leaves them alone."""
-    min_attempt_timeout: float = 5.0
+    min_attempt_timeout: float = 1.0
     """Floor of the adaptive attempt time-out in seconds."""
+    tokens_key: str | None = None
+    """Which of `TOKENS_KEYS` names the longest answer; None: the first, and the second once the server asks for it."""
+    reasoning_effort: str | None = None
+    """Passed on as it is, e.g. `low`; part of the identity."""
 
     @property
     def url(self) -> str:
         """Where requests go."""
         return f"{self.base_url}/chat/completions"
+
+    @property
+    def key_place(self) -> str:
+        """Where the key is looked for, in words."""
+        if self.api_key_file is not None:
+            return f"the file {self.api_key_file}"
+        return f"the environment variable {self.api_key_env}"
 
     @property
     def local(self) -> bool:
@@ -97,6 +120,8 @@ def _check(settings: Settings) -> None:
             f"model openai: base_url for {parts.hostname} holds a user name, a password, a query or a fragment. "
             f"Write http(s)://host[:port]/path only; the key goes into the environment variable {settings.api_key_env}."
         )
+    if settings.tokens_key not in (None, *TOKENS_KEYS):
+        raise unknown("tokens_key", settings.tokens_key, TOKENS_KEYS, "model openai")
     least = {"concurrency": 1, "retries": 0, "max_side": 1}
     for option, minimum in least.items():
         value = getattr(settings, option)
@@ -126,17 +151,37 @@ def _is_address(url: str) -> bool:
 
 
 def read_key(settings: Settings) -> str | None:
-    """The key from the environment; None for a local server without one."""
+    """The key from the file or the environment; None for a local server without one. Raises UsageError or ModelError."""
     if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", settings.api_key_env):
         raise UsageError("model openai: api_key_env takes the name of an environment variable, not the key itself.")
-    key = os.environ.get(settings.api_key_env, "").strip()
+    if settings.api_key_file is not None:
+        key = _key_in(Path(settings.api_key_file).expanduser())
+    else:
+        key = os.environ.get(settings.api_key_env, "").strip()
     if not (key.isascii() and key.isprintable()):
-        raise UsageError(
-            f"model openai: the key in {settings.api_key_env} holds a character that no HTTP header may hold. Copy the key again."
-        )
+        place = settings.key_place.removeprefix("the environment variable ")
+        raise UsageError(f"model openai: the key in {place} holds a character that no HTTP header may hold. Copy the key again.")
+    if not key and settings.api_key_file is not None:
+        raise ModelError(f"model openai: {settings.key_place} holds no key. Write the key into it, and nothing else.")
     if not key and not settings.local:
         raise ModelError(
             f"openai:{settings.model} at {settings.base_url} needs a key, and the environment variable {settings.api_key_env} "
             f"is not set. Set it (to any text if the server takes no key), or name another with api_key_env=NAME."
         )
     return key or None
+
+
+def _key_in(file: Path) -> str:
+    """What a key file holds. A file that is not there is not named: somebody may have put the key itself in its place."""
+    try:
+        if not file.is_file():  # a pipe would wait for a writer, a device may never end
+            raise UsageError("model openai: api_key_file names no file. It takes the path of a file that holds the key.")
+        with file.open("rb") as stream:
+            data = stream.read(LARGEST_KEY + 1)
+    except OSError as error:
+        raise UsageError(
+            f"model openai: the file that api_key_file names cannot be read: {error.strerror}. Mend its path or its permissions."
+        ) from None
+    if len(data) > LARGEST_KEY:
+        raise UsageError(f"model openai: {file} is larger than {LARGEST_KEY} bytes; expected a key and nothing else.")
+    return data.decode("utf-8", "replace").strip()

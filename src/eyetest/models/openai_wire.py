@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from functools import lru_cache
 from typing import Any
 
 import orjson
@@ -21,12 +22,22 @@ from eyetest.types import Image, Message, Request, Response, Usage
 
 RETRIED = frozenset({408, 409, 429, 500, 502, 503, 504})
 """HTTP statuses that may pass."""
+FULL = frozenset({429, 503})
+"""Of these, those that say that the server has more to do than it can."""
 BLOCK_CODES = re.compile(r"content_filter|content_policy|moderation", re.IGNORECASE)
 """Codes in the body of an HTTP 4xx that mean: a policy stopped it, and would stop it again."""
+NO_MONEY = re.compile(r"insufficient_(user_)?quota|billing_", re.IGNORECASE)
+"""Codes in the body of an HTTP 429 that mean: the account is empty, and waiting does not fill it."""
+UNSUPPORTED = re.compile(r"unsupported_(value|parameter)|unsupported (value|parameter):? '(?P<name>\w+)'", re.IGNORECASE)
+"""Codes and words of an HTTP 400 that mean: without this field, or with its default, it would do."""
+THOUGHT = re.compile(r"\s*<think>(.*?)</think>\s*", re.DOTALL)
+"""Reasoning that a server left in front of the completion. One that never closes is the completion."""
 EXCERPT = 300
 """Characters of a server's own words that are kept in an error."""
 LONGEST_TEXT = 2**20
 """Characters of a completion that are kept; one that is longer counts as truncated."""
+LONGEST_REASONING = 2**16
+"""Characters of a model's reasoning that are kept."""
 LONGEST_WAIT = 86_400.0
 """Most seconds that a server is believed to ask for; no request has that long anyway."""
 TOP = 20
@@ -43,23 +54,84 @@ class Failure:
     """Seconds the server asks to wait."""
     timed_out: bool = False
     """Whether it was we who ended it."""
+    full: bool = False
+    """Whether the server says that it has too much to do."""
 
 
-def encode(request: Request, *, model: str, max_side: int | None) -> bytes:
+@dataclass(frozen=True, slots=True)
+class Form:
+    """How requests are written for one server."""
+
+    tokens_key: str = "max_tokens"
+    """Field that holds the longest answer."""
+    fixed: bool = False
+    """Whether the user named it, so that it is not changed."""
+    effort: str | None = None
+    """The field `reasoning_effort`; None leaves it out."""
+    dropped: frozenset[str] = frozenset()
+    """Fields that the server refuses: `temperature`, `top_p`, `seed`, `logprobs`, `response_format`."""
+
+    def without_refused(self, request: Request, payload: bytes) -> Form | None:
+        """The form for a server that answered `request`, written in this one, with this HTTP 400; None if it names no field."""
+        said = _error(payload)
+        words = f"{said.get('param')} {said.get('message')}"
+        if self.tokens_key == "max_tokens" and not self.fixed and "max_completion_tokens" in words:
+            return replace(self, tokens_key="max_completion_tokens")
+        sent = _optional(request) - self.dropped
+        if "response_format" in sent and "response_format" in words:
+            return replace(self, dropped=self.dropped | {"response_format"})
+        found = UNSUPPORTED.search(f"{said.get('code')} {said.get('type')} {words}")
+        if found is None:
+            return None
+        name = str(said.get("param") or found["name"]).replace("top_logprobs", "logprobs")
+        return replace(self, dropped=self.dropped | {name}) if name in sent else None
+
+    def joined(self, other: Form) -> Form:
+        """The form that avoids what either avoids."""
+        key = other.tokens_key if self.tokens_key == "max_tokens" else self.tokens_key
+        return replace(self, tokens_key=key, dropped=self.dropped | other.dropped)
+
+    def rewritten(self, body: bytes) -> bytes:
+        """A body that was encoded in an earlier form, in this one."""
+        found = orjson.loads(body)
+        for key in ("max_tokens", "max_completion_tokens"):
+            if key in found:
+                found[self.tokens_key] = found.pop(key)
+        for name in self.dropped | ({"top_logprobs"} if "logprobs" in self.dropped else set()):
+            found.pop(name, None)
+        return orjson.dumps(found)
+
+
+def _optional(request: Request) -> frozenset[str]:
+    """Fields of a body that it can do without."""
+    there = {"temperature": True, "top_p": True, "seed": request.generation.seed is not None}
+    there |= {"logprobs": bool(request.labels), "response_format": request.schema is not None}
+    return frozenset(name for name, sent in there.items() if sent)
+
+
+def encode(request: Request, *, model: str, max_side: int | None, form: Form = Form()) -> bytes:
     """The body of one call. Raises BadImageError, and orjson.JSONEncodeError on text that is not Unicode (lone surrogates)."""
     how = request.generation
+    sent = _optional(request) - form.dropped
     body: dict[str, Any] = {
         "model": model,
         "messages": [{"role": message.role, "content": _content(message, max_side)} for message in request.messages],
-        "temperature": how.temperature,
-        "top_p": how.top_p,
-        "max_tokens": how.max_tokens,
+        form.tokens_key: how.max_tokens,
     }
-    if how.seed is not None:
-        body["seed"] = how.seed
-    if request.labels:
+    body |= {name: value for name in ("temperature", "top_p", "seed") if name in sent for value in (getattr(how, name),)}
+    if form.effort is not None:
+        body["reasoning_effort"] = form.effort
+    if "logprobs" in sent:
         body |= {"logprobs": True, "top_logprobs": TOP}
+    if "response_format" in sent and request.schema is not None:
+        named = {"name": "answer", "strict": True, "schema": _schema(request.schema)}
+        body["response_format"] = {"type": "json_schema", "json_schema": named}
     return orjson.dumps(body)
+
+
+@lru_cache(maxsize=256)
+def _schema(text: str) -> Any:
+    return orjson.loads(text)
 
 
 def _content(message: Message, max_side: int | None) -> str | list[dict[str, Any]]:
@@ -84,10 +156,15 @@ def decode(status: int, retry_after: str | None, payload: bytes, labels: tuple[s
         return outcome if isinstance(outcome, Failure) else _bounded(outcome, key)
     reason = f"HTTP {status}: {excerpt(payload.decode('utf-8', 'replace'), key)}"
     if status in RETRIED:
-        return Failure(reason, wait=seconds_to_wait(retry_after))
+        return Failure(reason, wait=seconds_to_wait(retry_after), full=status in FULL)
     if 400 <= status < 500 and BLOCK_CODES.search(_error_code(payload)):
         return Response(status="blocked", error=reason)
     return Response(status="error", error=reason)
+
+
+def out_of_money(status: int, payload: bytes) -> bool:
+    """Whether the account behind the key is empty, which no waiting mends."""
+    return status == 402 or (status == 429 and NO_MONEY.search(_error_code(payload)) is not None)
 
 
 def _completion(payload: bytes, labels: tuple[str, ...], key: str | None) -> Response | Failure:
@@ -98,22 +175,35 @@ def _completion(payload: bytes, labels: tuple[str, ...], key: str | None) -> Res
         text, refusal = _text(message.get("content")), message.get("refusal")
     except (ValueError, LookupError, TypeError, AttributeError):
         return Failure(f"malformed answer: {excerpt(payload.decode('utf-8', 'replace'), key)}")
-    usage = _usage(reply.get("usage"))
+    reasoning, text = _apart(message, text)
+    made = Response(text=text or "", usage=_usage(reply.get("usage")), reasoning=reasoning)
     if isinstance(refusal, str) and refusal:
-        return Response(text=text or refusal, status="refused", usage=usage, error=excerpt(refusal, key))
+        return replace(made, text=text or refusal, status="refused", error=excerpt(refusal, key))
     if finish == "content_filter":
-        return Response(text=text or "", status="blocked", usage=usage, error="finish_reason: content_filter")
+        return replace(made, status="blocked", error="finish_reason: content_filter")
     if finish == "length":
         # A reasoning model may spend all its tokens before the first visible one: no text, and no malformed answer either.
-        return Response(text=text or "", status="truncated", usage=usage, label_logprobs=label_logprobs(choice, labels))
-    if text is None:
+        return replace(made, status="truncated", label_logprobs=label_logprobs(choice, labels))
+    if text is None and not reasoning:
         return Failure(f"malformed answer: no content (finish_reason: {excerpt(str(finish), key)})")
-    return Response(text=text, usage=usage, label_logprobs=label_logprobs(choice, labels))
+    return replace(made, label_logprobs=label_logprobs(choice, labels)) if labels else made
+
+
+def _apart(message: Mapping[str, Any], text: str | None) -> tuple[str, str | None]:
+    """(reasoning, completion): from the fields that servers give it, or from `<think>` in front of the completion."""
+    for name in ("reasoning_content", "reasoning"):
+        said = message.get(name)
+        if isinstance(said, str) and said:
+            return said, text
+    thought = THOUGHT.match(text) if text is not None and "</think>" in text else None
+    return (thought[1].strip(), text[thought.end() :]) if thought and text is not None else ("", text)
 
 
 def _bounded(response: Response, key: str | None) -> Response:
-    """The response with a completion that neither repeats the key nor is endless."""
-    text = scrub(response.text, key)
+    """The response with a completion and a reasoning that neither repeat the key nor are endless."""
+    text, reasoning = scrub(response.text, key), response.reasoning
+    if reasoning:  # scrubbed whole, or half of the key could stay at the cut
+        response = replace(response, reasoning=scrub(reasoning[:LONGEST_TEXT], key)[:LONGEST_REASONING])
     if len(text) > LONGEST_TEXT:
         return replace(response, text=text[:LONGEST_TEXT], status="truncated" if response.status == "ok" else response.status)
     return response if text == response.text else replace(response, text=text)
@@ -130,7 +220,11 @@ def _usage(said: Any) -> Usage | None:
     if not isinstance(said, Mapping):
         return None
     read, written = said.get("prompt_tokens"), said.get("completion_tokens")
-    return Usage(read, written) if isinstance(read, int) and isinstance(written, int) else None
+    if not (isinstance(read, int) and isinstance(written, int)):
+        return None
+    details = said.get("prompt_tokens_details")
+    cached = details.get("cached_tokens") if isinstance(details, Mapping) else None
+    return Usage(read, written, cached if isinstance(cached, int) else 0)
 
 
 def label_logprobs(choice: Mapping[str, Any], labels: tuple[str, ...]) -> tuple[float, ...] | None:
@@ -163,13 +257,32 @@ def _add(a: float, b: float) -> float:
     return max(a, b) + math.log1p(math.exp(-abs(a - b)))
 
 
+def lacks_logprobs(payload: bytes) -> bool:
+    """Whether a reply holds no log-probabilities at all: what a server that ignores the request for them sends."""
+    try:
+        return not orjson.loads(payload)["choices"][0]["logprobs"]["content"]
+    except (ValueError, LookupError, TypeError):
+        return True
+
+
 def _error_code(payload: bytes) -> str:
     """Code and type in an error body, else an empty string."""
+    said = _error(payload)
+    return f"{said.get('code')} {said.get('type')}" if said else ""
+
+
+def _error(payload: bytes) -> Mapping[str, Any]:
+    """What an error body says: code, type, param, message, as far as it has them. Some servers wrap them, some do not."""
     try:
-        said = orjson.loads(payload)["error"]
-        return f"{said.get('code')} {said.get('type')}"
-    except (ValueError, LookupError, TypeError, AttributeError):
-        return ""
+        body = orjson.loads(payload)
+    except ValueError:
+        return {}
+    if not isinstance(body, Mapping):
+        return {}
+    said = body.get("error", body)
+    if isinstance(said, Mapping):
+        return said if "message" in said or "error" in body else {"message": said.get("detail")}
+    return {"message": said}
 
 
 def seconds_to_wait(retry_after: str | None, now: datetime | None = None) -> float | None:
