@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Protocol, cast, runtime_checkable
 
 from eyetest import registry
@@ -17,6 +18,23 @@ class Prepares(Protocol):
     def prepare(self, task: str, samples: Iterable[Sample], train: Iterable[Sample]) -> None:
         """Called once per task, before its first request. `train` is empty where a task has no training split."""
         ...
+
+
+@runtime_checkable
+class Keeps(Protocol):
+    """A model that keeps files of its own between calls of the same run, e.g. the numbers of batches that are under way."""
+
+    def keep_in(self, folder: Path) -> None:
+        """Called once, before the first request. `folder` may not exist yet; the same run names the same one again."""
+        ...
+
+
+def remarks(model: Model) -> tuple[str, ...]:
+    """What a model found on the way that a reader of its numbers must know: its optional attribute `remarks`, sentences."""
+    found: object = getattr(model, "remarks", ())
+    if isinstance(found, str):
+        return (found,)
+    return tuple(map(str, found)) if isinstance(found, Iterable) else ()
 
 
 def build(spec: str, options: Mapping[str, object] | None = None, *, seed: int = 0, where: str = "") -> Model:
