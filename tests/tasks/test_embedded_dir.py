@@ -8,7 +8,7 @@ from eyetest.errors import UsageError
 from eyetest.evaluation import setup
 from eyetest.readers.load_report import LoadReport
 
-SOCIAL = [name for name in registry.names("tasks") if not name.startswith("eyechart_")]
+SOCIAL = [name for name in registry.names("tasks") if registry.load("tasks", name).embedded]
 
 
 @pytest.mark.parametrize("name", SOCIAL)
