@@ -253,3 +253,40 @@ def test_a_template_that_breaks_is_a_mistake(template, said):
     with pytest.raises(UsageError) as raised:
         render(Prompt("mine", {"text": template}), Sample("s1", "Q?", ("a",), "text"))
     assert str(raised.value).startswith(f"Prompt 'mine', template 'text'{said}")
+
+
+# ----------------------------------------------------------------------------------------------- pictures within the text
+
+
+MARKED = Sample("m1", "Is <image 2> later than <image 1>?", ("no",), kind="text", images=(PICTURE, OTHER))
+END = "Answer with a word or a short phrase."
+
+
+@pytest.mark.parametrize(
+    ("sample", "content"),
+    [
+        (MARKED, ("Is ", OTHER, " later than ", PICTURE, f"?\n{END}")),
+        (replace(MARKED, images=()), (f"Is <image 2> later than <image 1>?\n{END}",)),
+        (replace(MARKED, images=(PICTURE,)), ("Is <image 2> later than ", PICTURE, f"?\n{END}")),
+        (replace(MARKED, question="<image 1> <image 2> Which?"), (PICTURE, OTHER, f" Which?\n{END}")),
+        (replace(MARKED, question="Look at <image 2>."), (PICTURE, "Look at ", OTHER, f".\n{END}")),
+        (replace(MARKED, question="See <image 1>. In <image 1>?"), (OTHER, "See ", PICTURE, f". In <image 1>?\n{END}")),
+        (replace(MARKED, question="<image 0>, <image 01>?"), (PICTURE, OTHER, f"<image 0>, <image 01>?\n{END}")),
+        (
+            replace(CHOICE, question="Which?", choices=("<image 2>", "<image 1>"), images=(PICTURE, OTHER)),
+            ("Which?\nA. ", OTHER, "\nB. ", PICTURE, "\nAnswer with the letter of the right option."),
+        ),
+    ],
+)  # fmt: skip
+def test_a_marker_becomes_the_picture_at_its_place(sample, content):
+    assert render(Prompt(), sample)[-1].content == content
+
+
+def test_a_picture_at_the_end_of_a_template_leaves_no_empty_text():
+    prompt = Prompt(templates={"text": "{{ question }}"})
+    assert render(prompt, replace(MARKED, question="<image 1>\n\n<image 2>"))[-1].content == (PICTURE, OTHER)
+
+
+def test_examples_show_their_pictures_in_place_too():
+    prompt = Prompt(examples=(MARKED,))
+    assert render(prompt, TEXT)[0].content == render(Prompt(), MARKED)[-1].content

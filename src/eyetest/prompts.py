@@ -3,11 +3,16 @@
 A template is jinja2 text for the user's turn. It is given `question`, `context`, `options` (each with `.letter` and
 `.text`), `pictures` (how many are shown) and `metadata`. An unknown name in a template is an error, not an empty string.
 White space around the whole rendered text is cut; within it, what the dataset says arrives as it is.
+
+Pictures stand before the text, in their order, but for those that the text names: the first `<image N>` (N from 1, as MMMU writes
+it) in a question or an option becomes picture N at that place. A second `<image N>`, and one for which there is no picture,
+stays text: a condition that takes the pictures away takes nothing else, so the words are the same with and without them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import chain, count, islice, product
@@ -17,9 +22,12 @@ import jinja2
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from eyetest.errors import UsageError
-from eyetest.types import Kind, Message, Sample
+from eyetest.types import Image, Kind, Message, Sample
 
 ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+MARKER = re.compile(r"<image ([1-9][0-9]?)>")
+"""Where a picture stands in a text: `<image 1>` is the sample's first."""
 
 
 @cache
@@ -133,6 +141,29 @@ def _text(prompt: Prompt, sample: Sample) -> str:
         ) from None
 
 
+def _content(images: tuple[Image, ...], text: str) -> tuple[str | Image, ...]:
+    """Pictures and text in reading order; see the module. White space alone between two pictures is left out."""
+    placed = dict[int, re.Match[str]]()
+    for marker in MARKER.finditer(text) if images else ():
+        if int(marker[1]) <= len(images):
+            placed.setdefault(int(marker[1]), marker)
+    if not placed:
+        return (*images, text)
+    return (*(image for number, image in enumerate(images, 1) if number not in placed), *_interleaved(images, text, placed))
+
+
+def _interleaved(images: tuple[Image, ...], text: str, placed: Mapping[int, re.Match[str]]) -> Iterator[str | Image]:
+    """placed: number of a picture -> the marker in whose place it stands, in reading order."""
+    at = 0
+    for number, marker in placed.items():
+        if text[at : marker.start()].strip():
+            yield text[at : marker.start()]
+        yield images[number - 1]
+        at = marker.end()
+    if text[at:].strip():
+        yield text[at:]
+
+
 def _answer(prompt: Prompt, sample: Sample) -> str:
     if sample.kind == "choice" and prompt.lettered:
         return letters(len(sample.choices))[sample.choices.index(sample.target[0])]
@@ -140,7 +171,7 @@ def _answer(prompt: Prompt, sample: Sample) -> str:
 
 
 def render(prompt: Prompt, sample: Sample) -> tuple[Message, ...]:
-    """The conversation that asks `sample`: system, examples, then the sample's pictures followed by its text.
+    """The conversation that asks `sample`: system, examples, then the sample's pictures and its text.
 
     Raises UsageError when the template is wrong or uses a name that it is not given.
     """
@@ -148,7 +179,7 @@ def render(prompt: Prompt, sample: Sample) -> tuple[Message, ...]:
     if prompt.system:
         turns.append(Message("system", (prompt.system,)))
     for example in prompt.examples:
-        turns.append(Message("user", (*example.images, _text(prompt, example))))
+        turns.append(Message("user", _content(example.images, _text(prompt, example))))
         turns.append(Message("assistant", (_answer(prompt, example),)))
-    turns.append(Message("user", (*sample.images, _text(prompt, sample))))
+    turns.append(Message("user", _content(sample.images, _text(prompt, sample))))
     return tuple(turns)
