@@ -131,7 +131,11 @@ def test_faults_in_sequence_and_the_counts() -> None:
     assert counts == {
         "requests": 8,
         "distinct": 1,
+        "ok": 2,
+        "answered": 1,
         "outcomes": {"429": 1, "500": 1, "blocked": 1, "cut": 1, "malformed": 1, "ok": 2, "refused": 1},
+        "asked_again_after_success": 3,
+        "abandoned": 0,
         "in_flight": 0,
         "peak_in_flight": 1,
     }

@@ -12,6 +12,7 @@ from typing import Any
 import orjson
 
 from eyetest.errors import DataError, unknown
+from eyetest.models.fake_schema import formatted
 
 Body = Mapping[str, Any]
 """A request body as parsed JSON."""
@@ -36,6 +37,12 @@ def last_user_text(body: Body) -> str:
 
 class Unanswered(Exception):
     """The answering function has no answer for this body: HTTP 422 with this text."""
+
+
+def refusing(text: str) -> dict[str, Any]:
+    """Choices for a reply that refuses in the field for it, without content."""
+    message = {"role": "assistant", "content": None, "refusal": text}
+    return {"choices": [{"index": 0, "message": message, "finish_reason": "stop"}]}
 
 
 def scripted(file: Path) -> Answer:
@@ -87,24 +94,34 @@ def _read_script(file: Path) -> tuple[dict[str, str], dict[str, str]]:
     return tables["sha256"], tables["match"]
 
 
-def phantom(seed: int) -> Answer:
-    """One of the letters that the prompt offers, drawn by (seed, prompt); `unknown` where it offers none."""
+def phantom(seed: int) -> Callable[[Body, int], str]:
+    """One of the letters that the prompt offers, drawn by (seed, prompt); `unknown` where it offers none.
+
+    Above temperature 0 drawn by the request's seed as well, if it has one.
+    """
 
     def answer(body: Body, _attempt: int) -> str:
         text = last_user_text(body)
         offered = OFFERED.findall(text)
-        return Random(f"{seed}:{text}").choice(offered) if offered else "unknown"
+        sampled = f":{body['seed']}" if body.get("temperature") and body.get("seed") is not None else ""
+        return Random(f"{seed}{sampled}:{text}").choice(offered) if offered else "unknown"
 
     return answer
 
 
-def answer_of(spec: str, seed: int) -> Answer:
-    """The answering function that `constant:TEXT`, `phantom` or `scripted:FILE` names. Raises UsageError, DataError."""
+def answer_of(spec: str, seed: int, *, formats: bool = True) -> Answer:
+    """The answering function that `constant:TEXT`, `phantom` or `scripted:FILE` names. Raises UsageError, DataError.
+
+    formats: whether `response_format` is heeded; a script says what is written in it, whatever was asked for.
+    """
     kind, _, argument = spec.partition(":")
-    if kind == "constant":
-        return lambda _body, _attempt: argument
-    if kind == "phantom":
-        return phantom(seed)
     if kind == "scripted":
         return scripted(Path(argument))
-    raise unknown("answers", kind, ANSWERS, "fake server")
+    if kind not in ANSWERS:
+        raise unknown("answers", kind, ANSWERS, "fake server")
+    plain = phantom(seed) if kind == "phantom" else lambda _body, _attempt: argument
+    return _formatting(plain) if formats else plain
+
+
+def _formatting(plain: Callable[[Body, int], str]) -> Answer:
+    return lambda body, attempt: formatted(body.get("response_format"), plain(body, attempt))

@@ -3,9 +3,9 @@
     with FakeServer(answer={"capital": "Paris"}, faults=("429", "ok")) as server:
         model = openai(f"any,base_url={server.url}", {}, seed=0)
 
-Everything it does is a function of (seed, sha256 of the request body, how often that body came before), so a run can be
-repeated exactly. `GET /log` returns what it counted. Error bodies repeat the key they were sent, as careless servers do,
-so that a client that lets the key through is caught.
+What it does to an attempt is a function of (seed, sha256 of the request body, how often that body came before), limits
+aside, so a run can be repeated exactly. `GET /log` returns what it counted. Error bodies repeat the key they were sent, as
+careless servers do, so that a client that lets the key through is caught.
 """
 
 from __future__ import annotations
@@ -16,10 +16,9 @@ import hashlib
 import math
 import threading
 import time
-from collections import Counter
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from email.utils import format_datetime
 from random import Random
@@ -27,112 +26,46 @@ from typing import Any
 
 import orjson
 
-from eyetest.errors import MissingExtraError, UsageError, unknown
-from eyetest.models.fake_answers import OFFERED, Answer, Body, Unanswered, answer_of, from_mapping, last_user_text
+from eyetest.errors import MissingExtraError, UsageError
+from eyetest.models.fake_answers import Answer, Body, Unanswered, answer_of, from_mapping, last_user_text
+from eyetest.models.fake_limits import Limits
+from eyetest.models.fake_log import Journal, Log, Received
+from eyetest.models.fake_replies import BROKEN, CODES, bomb, ending, rejected, rejection, reply
+from eyetest.models.fake_settings import FAULTS, FakeServerSettings, check_fault
 
 try:
     from aiohttp import web
 except ModuleNotFoundError as missing:
     raise MissingExtraError("aiohttp", "api", "The fake server") from missing
 
-FAULTS = ("ok", "hang", "malformed", "cut", "blocked", "refused")
-"""What may happen to an attempt beside an HTTP status such as `429`, `500`, `404`: nothing, no answer ever, half a JSON
-text, the connection cut half-way, HTTP 400 with code content_filter, a refusal."""
+__all__ = ["FAULTS", "FakeServer", "FakeServerSettings", "Log", "Received", "serve"]
+
 LARGEST = 2**28
 """Bytes of the largest body taken (many pictures)."""
-
-
-@dataclass(frozen=True, slots=True)
-class FakeServerSettings:
-    """What the server answers and how it misbehaves."""
-
-    answers: str = "constant:A"
-    """`constant:TEXT`, `phantom` (one of the offered letters at random) or `scripted:FILE.jsonl` (see `scripted`)."""
-    latency: float = 0.0
-    """Mean seconds before an answer."""
-    spread: float = 0.0
-    """Latency is uniform in mean +- spread, never below 0."""
-    faults: tuple[str, ...] = ()
-    """What happens to attempt 0, 1, ... of every body; `ok` beyond the end."""
-    rates: Mapping[str, float] = field(default_factory=dict)
-    """Fault -> probability per attempt, where `faults` says nothing; together at most 1."""
-    retry_after: float = 1.0
-    """Seconds that a 429 asks to wait."""
-    retry_after_date: bool = False
-    """Whether a 429 says so as an HTTP date (whole seconds, rounded up)."""
-    ignore_logprobs: bool = False
-    """Answer without logprobs though asked, as `transformers serve` does."""
-    require_key: str | None = field(default=None, repr=False)
-    """The only key that is let in (else HTTP 401); None lets everybody in."""
-    model: str | None = None
-    """The only model known (else HTTP 404); None knows every name."""
-    seed: int = 0
-    """Of latencies, rates and phantom answers."""
-
-    def __post_init__(self) -> None:
-        for fault in (*self.faults, *self.rates):
-            _check_fault(fault)
-        if not (all(rate >= 0 for rate in self.rates.values()) and sum(self.rates.values()) <= 1):
-            raise UsageError(f"fake server: the fault rates {dict(self.rates)} must be 0 or more and together at most 1.")
-        if not (self.latency >= 0 and self.spread >= 0 and self.retry_after >= 0):
-            raise UsageError("fake server: latency, spread and retry_after are seconds, 0 or more.")
-
-
-def _check_fault(fault: str) -> None:
-    if fault not in FAULTS and not (fault.isdecimal() and 400 <= int(fault) <= 599):
-        raise unknown("fault", fault, (*FAULTS, "any HTTP status from 400 to 599"), "fake server")
-
-
-@dataclass(slots=True)
-class Received:
-    """One attempt that arrived."""
-
-    body: Body = field(repr=False)
-    """The parsed JSON."""
-    text: str
-    """The last user text."""
-    attempt: int
-    """How often the same body came before."""
-    outcome: str
-    """`ok` or the fault."""
-    at: float
-    """`time.monotonic()` of its arrival, seconds."""
-
-
-@dataclass(slots=True)
-class Log:
-    """What the server counted. `received` stays empty for a server that runs on its own, which may serve millions."""
-
-    outcomes: Counter[str] = field(default_factory=Counter)
-    """`ok`, fault or HTTP status -> attempts."""
-    attempts: Counter[str] = field(default_factory=Counter)
-    """sha256 of a body -> attempts."""
-    in_flight: int = 0
-    """Attempts under way."""
-    peak: int = 0
-    """Most attempts under way at once."""
-    received: list[Received] = field(default_factory=list)
-    """Every attempt in order of arrival."""
-
-    @property
-    def requests(self) -> int:
-        """Attempts in all."""
-        return self.outcomes.total()
-
-    def as_dict(self) -> dict[str, Any]:
-        """What `/log` returns."""
-        return {
-            "requests": self.requests,
-            "distinct": len(self.attempts),
-            "outcomes": dict(sorted(self.outcomes.items())),
-            "in_flight": self.in_flight,
-            "peak_in_flight": self.peak,
-        }
+BACKLOG = 2048
+"""Connections that may wait to be accepted."""
+FOREVER = 10.0**9
+"""Seconds that a hang lasts; the client's leaving cancels it."""
 
 
 def _fitting(table: Mapping[str, Sequence[str]], body: Body) -> Sequence[str]:
-    text = last_user_text(body)
+    text = last_user_text(body) if table else ""
     return next((value for match, value in table.items() if match in text), ())
+
+
+@dataclass(slots=True)
+class _Attempt:
+    """One attempt that is served."""
+
+    body: Body
+    digest: str
+    number: int
+    """How often the same body came before."""
+    outcome: str
+    arrived: float
+    """`time.time()` of its arrival."""
+    seconds: float
+    """How long it takes."""
 
 
 class _Handlers:
@@ -140,7 +73,11 @@ class _Handlers:
 
     def __init__(self, settings: FakeServerSettings, answer: Answer, faults: Mapping[str, Sequence[str]], *, keep: bool) -> None:
         self.log = Log()
+        self.journal = Journal(settings.log)
         self._settings, self._answer, self._faults, self._keep = settings, answer, faults, keep
+        self._latency = settings.serving_time()
+        self._limits = Limits(0 if settings.queue else settings.concurrency, settings.per_minute)
+        self._places = asyncio.Semaphore(settings.concurrency) if settings.queue else None
 
     def app(self) -> web.Application:
         """Routes under `/v1`, and `/log`."""
@@ -159,88 +96,130 @@ class _Handlers:
         return _json(200, {"object": "list", "data": [{"id": self._settings.model or "fake", "object": "model"}]})
 
     async def _chat(self, request: web.Request) -> web.StreamResponse:
-        raw = await request.read()
-        body = _parsed(raw)
+        raw, arrived = await request.read(), time.time()
+        body, digest = _parsed(raw), hashlib.sha256(raw).hexdigest()
         if body is None:
-            self.log.outcomes["400"] += 1
+            self._sent_away(digest, "400", arrived)
             return self._error(request, 400, "invalid_json", "the body is not a JSON object with messages")
-        log, digest = self.log, hashlib.sha256(raw).hexdigest()
-        attempt = log.attempts[digest]
-        log.attempts[digest] += 1
-        log.in_flight += 1
-        log.peak = max(log.peak, log.in_flight)
-        random = Random(f"{self._settings.seed}:{digest}:{attempt}")
+        away = self._limits.turns_away(self.log.in_flight)
+        if away is not None:
+            self._sent_away(digest, away, arrived)
+            self._remember(body, self.log.attempts[digest], away)
+            wait = self._limits.wait if away == "rate_limited" else None
+            return self._error(request, 429, "rate_limit_exceeded", "Rate limit reached", wait=wait)
+        served, delivered = self._begin(request, body, digest, arrived), False
         try:
-            outcome = self._outcome(request, body, attempt, random)
-            log.outcomes[outcome] += 1
-            if self._keep:
-                log.received.append(Received(body, last_user_text(body), attempt, outcome, time.monotonic()))
-            low, high = (self._settings.latency + side * self._settings.spread for side in (-1, 1))
-            await asyncio.sleep(max(0.0, random.uniform(low, high)))
-            return await self._act(request, outcome, body, attempt)
+            async with self._places or contextlib.nullcontext():
+                await asyncio.sleep(served.seconds)
+                answered = await self._act(request, served)
+            delivered = True
+            return answered
         finally:
-            log.in_flight -= 1
+            self.log.leave(digest, served.outcome, delivered=delivered)
+            self.journal.write(arrived, digest, served.number, served.outcome, delivered=delivered)
+
+    def _begin(self, request: web.Request, body: Body, digest: str, arrived: float) -> _Attempt:
+        """Count an attempt and decide what becomes of it."""
+        number = self.log.arrive(digest)
+        random = Random(f"{self._settings.seed}:{digest}:{number}")
+        outcome = self._outcome(request, body, number, random.random())
+        self.log.outcomes[outcome] += 1
+        self._remember(body, number, outcome)
+        return _Attempt(body, digest, number, outcome, arrived, self._latency(random))
+
+    def _remember(self, body: Body, number: int, outcome: str) -> None:
+        if self._keep:
+            self.log.received.append(Received(body, last_user_text(body), number, outcome, time.monotonic()))
+
+    def _sent_away(self, digest: str, outcome: str, arrived: float) -> None:
+        self.log.outcomes[outcome] += 1
+        self.journal.write(arrived, digest, self.log.attempts[digest], outcome)
 
     def _locked_out(self, request: web.Request) -> bool:
         needed = self._settings.require_key
         return needed is not None and request.headers.get("Authorization") != f"Bearer {needed}"
 
-    def _outcome(self, request: web.Request, body: Body, attempt: int, random: Random) -> str:
-        """`ok` or the fault of this attempt."""
-        draw = random.random()
+    def _outcome(self, request: web.Request, body: Body, number: int, draw: float) -> str:
+        """`ok` or the fault of this attempt. draw: uniform in [0, 1)."""
         if self._locked_out(request):
             return "401"
         if self._settings.model not in (None, body.get("model")):
             return "404"
+        name = rejected(self._settings, body)
+        if name is not None:
+            return f"400 {name}"
         planned = _fitting(self._faults, body) or self._settings.faults
-        if attempt < len(planned):
-            return planned[attempt]
+        if number < len(planned):
+            return planned[number]
         for fault, rate in self._settings.rates.items():
             if draw < rate:
                 return fault
             draw -= rate
         return "ok"
 
-    async def _act(self, request: web.Request, outcome: str, body: Body, attempt: int) -> web.StreamResponse:
+    async def _act(self, request: web.Request, served: _Attempt) -> web.StreamResponse:
         """Do to the request what was decided."""
+        outcome, body = served.outcome, served.body
+        if outcome == "ok":
+            return self._answered(request, served)
         if outcome == "hang":
-            await asyncio.Event().wait()  # until the client leaves, which cancels the handler
-        if outcome == "cut":
-            return await _cut(request)
-        if outcome == "malformed":
-            return web.Response(body=b'{"choices": [{"message": {"cont', content_type="application/json")
+            await asyncio.sleep(FOREVER)
+        if outcome in ("stall", "cut", "closed"):
+            return await _broken_off(request, outcome)
+        if outcome == "gzip_bomb":
+            return web.Response(body=bomb(), headers={"Content-Encoding": "gzip"}, content_type="application/json")
+        if outcome in BROKEN:
+            return web.Response(body=BROKEN[outcome], content_type="text/html" if outcome == "html" else "application/json")
+        if outcome in ("filtered", "length", "refused", "refused_text"):
+            return self._ok(ending(self._settings, body, outcome))
+        return self._failed(request, body, outcome)
+
+    def _failed(self, request: web.Request, body: Body, outcome: str) -> web.Response:
+        """The error body of `blocked`, `quota`, `400 FIELD` or an HTTP status."""
         if outcome == "blocked":
             return self._error(request, 400, "content_filter")
-        if outcome.isdecimal():
-            codes = {"401": "invalid_api_key", "404": "model_not_found", "429": "rate_limit_exceeded"}
-            return self._error(request, int(outcome), codes.get(outcome, "fake_fault"))
-        if outcome == "refused":
-            refusal = {"role": "assistant", "content": None, "refusal": "I'm sorry, but I can't help with that."}
-            return _json(200, self._reply(body, "") | {"choices": [{"index": 0, "message": refusal, "finish_reason": "stop"}]})
+        if outcome == "quota":
+            text = "You exceeded your current quota, please check your plan and billing details."
+            return self._error(request, 429, "insufficient_quota", text)
+        status, _, name = outcome.partition(" ")
+        if name:
+            return self._error(request, int(status), *rejection(body, name), param=name)
+        return self._error(request, int(status), CODES.get(status, "fake_fault"))
+
+    def _answered(self, request: web.Request, served: _Attempt) -> web.Response:
         try:
-            said = self._answer(body, attempt)
+            return self._ok(reply(self._settings, self._answer, served.body, served.number))
         except Unanswered as error:
+            self.log.amend("ok", "unanswered")
+            served.outcome = "unanswered"
             return self._error(request, 422, "no_answer", str(error))
-        return _json(200, self._reply(body, said) if isinstance(said, str) else {**self._reply(body, ""), **said})
 
-    def _error(self, request: web.Request, status: int, code: str, text: str = "fake fault") -> web.Response:
+    def _ok(self, value: Mapping[str, Any]) -> web.Response:
+        return _json(200, value, self._limits.headers())
+
+    def _error(
+        self,
+        request: web.Request,
+        status: int,
+        code: str,
+        text: str = "fake fault",
+        *,
+        wait: float | None = None,
+        param: str | None = None,
+    ) -> web.Response:
+        """An error body. wait: seconds that a 429 asks for in place of the settings'."""
         sent = request.headers.get("Authorization", "no key")
-        headers = {}
-        if status == 429:
-            seconds = self._settings.retry_after
-            # A date has no fractions: rounded up, so that it never asks for less than was set.
-            when = datetime.fromtimestamp(math.ceil(time.time() + seconds), UTC)
-            headers["Retry-After"] = format_datetime(when, usegmt=True) if self._settings.retry_after_date else f"{seconds:g}"
-        return _json(status, {"error": {"message": f"{text} (you sent {sent})", "type": "fake", "code": code}}, headers)
+        headers = self._limits.headers()
+        if status == 429 and code != "insufficient_quota" and self._settings.retry_after is not None:
+            headers["Retry-After"] = self._in(self._settings.retry_after if wait is None else wait)
+        about = {} if param is None else {"param": param}
+        return _json(status, {"error": {"message": f"{text} (you sent {sent})", "type": "fake", "code": code} | about}, headers)
 
-    def _reply(self, body: Body, completion: str) -> dict[str, Any]:
-        text = last_user_text(body)
-        choice = {"index": 0, "message": {"role": "assistant", "content": completion}, "finish_reason": "stop"}
-        if body.get("logprobs") and not self._settings.ignore_logprobs:
-            choice["logprobs"] = {"content": [_first_token(completion, OFFERED.findall(text))]}
-        read, written = len(text.split()), len(completion.split())
-        usage = {"prompt_tokens": read, "completion_tokens": written, "total_tokens": read + written}
-        return {"object": "chat.completion", "model": body.get("model"), "choices": [choice], "usage": usage}
+    def _in(self, seconds: float) -> str:
+        """Retry-After. A date has no fractions: rounded up, so that it never asks for less than was set."""
+        if not self._settings.retry_after_date:
+            return f"{seconds:g}"
+        return format_datetime(datetime.fromtimestamp(math.ceil(time.time() + seconds), UTC), usegmt=True)
 
 
 def _parsed(raw: bytes) -> Body | None:
@@ -255,23 +234,21 @@ def _json(status: int, value: Mapping[str, Any], headers: Mapping[str, str] | No
     return web.Response(status=status, body=orjson.dumps(value), headers=headers, content_type="application/json")
 
 
-def _first_token(completion: str, offered: Sequence[str]) -> dict[str, Any]:
-    """The first word with probability 0.9; the offered letters that it is not share the rest."""
-    word = (completion.split() or [""])[0]
-    others = [letter for letter in dict.fromkeys(offered) if letter != word]
-    top = [{"token": word, "logprob": math.log(0.9)}]
-    top += [{"token": letter, "logprob": math.log(0.1 / len(others))} for letter in others]
-    return top[0] | {"top_logprobs": top}
-
-
-async def _cut(request: web.Request) -> web.StreamResponse:
-    """Promise 1,000 bytes, send a few, drop the connection."""
-    reply = web.StreamResponse(headers={"Content-Type": "application/json", "Content-Length": "1000"})
-    await reply.prepare(request)
-    await reply.write(b'{"choices": [')
+async def _broken_off(request: web.Request, how: str) -> web.StreamResponse:
+    """Promise 1,000 bytes, send a few (`closed`: none), then drop the connection (`stall`: do nothing)."""
+    broken = web.StreamResponse(headers={"Content-Type": "application/json", "Content-Length": "1000"})
+    if how != "closed":
+        await broken.prepare(request)
+        await broken.write(b'{"choices": [')
+    if how == "stall":
+        await asyncio.sleep(FOREVER)
     if request.transport is not None:
         request.transport.abort()
-    return reply
+    return broken
+
+
+def _told(settings: FakeServerSettings) -> Answer:
+    return answer_of(settings.answers, settings.seed, formats=not settings.ignoring("response_format"))
 
 
 @contextlib.asynccontextmanager
@@ -280,19 +257,21 @@ async def _listening(handlers: _Handlers, host: str, port: int) -> AsyncIterator
     runner = web.AppRunner(handlers.app(), access_log=None, handler_cancellation=True, shutdown_timeout=0.1)
     await runner.setup()
     try:
-        await web.TCPSite(runner, host, port, backlog=2048).start()
+        await web.TCPSite(runner, host, port, backlog=BACKLOG).start()
         bound = runner.addresses[0][1]
         yield f"http://{f'[{host}]' if ':' in host else host}:{bound}/v1"
     finally:
         await runner.cleanup()
+        handlers.journal.close()
 
 
-def serve(settings: FakeServerSettings, host: str, port: int, say: Callable[[str], None]) -> Log:
+def serve(settings: FakeServerSettings, host: str, port: int, say: Callable[[str], None], answer: Answer | None = None) -> Log:
     """Serve until interrupted (Ctrl-C), then return the counts.
 
-    say: is given the base URL once the server listens; port: 0 takes a free one. Raises UsageError where it cannot listen.
+    say: is given the base URL once the server listens; port: 0 takes a free one; answer: in place of `settings.answers`.
+    Raises UsageError where it cannot listen.
     """
-    handlers = _Handlers(settings, answer_of(settings.answers, settings.seed), {}, keep=False)
+    handlers = _Handlers(settings, answer or _told(settings), {}, keep=False)
 
     async def forever() -> None:
         async with _listening(handlers, host, port) as url:
@@ -333,10 +312,10 @@ class FakeServer:
             settings = replace(settings, latency=latency)
         table = faults if isinstance(faults, Mapping) else {"": faults}
         for fault in (fault for sequence in table.values() for fault in sequence):
-            _check_fault(fault)
+            check_fault(fault)
         if isinstance(answer, Mapping):
             answer = from_mapping(answer)
-        self._handlers = _Handlers(settings, answer or answer_of(settings.answers, settings.seed), table, keep=True)
+        self._handlers = _Handlers(settings, answer or _told(settings), table, keep=True)
         self._ready: Future[str] = Future()
         self._stopped = asyncio.Event()
         self._thread = threading.Thread(target=self._main, name="eyetest-fake-server", daemon=True)
