@@ -40,7 +40,7 @@ def legal(name):
     return True
 
 
-PARAMETERS = {"truncated": "1"}
+PARAMETERS = {"truncated": "1", "blurred": "0.02"}
 """Of conditions that need one; of a context of two words one is left."""
 
 NAMES = tuple(
@@ -52,7 +52,7 @@ CONDITIONS = NAMES + tuple(
 
 
 def viewed(n):
-    """Every fourth sample has no picture, every third no knowledge question, each of both kinds meets the other.
+    """Every fourth sample has no picture, every third no knowledge question, every sixth no caption; all of them meet.
 
     Every seventh names the words in its picture.
     """
@@ -60,6 +60,7 @@ def viewed(n):
         "images": () if n % 4 == 3 else (Image(data=b"picture %d" % (n % 50)),),
         "knowledge_question": None if n % 3 == 2 else f"Where is monument {n}?",
         "context": "A postcard." if n % 5 == 0 else None,
+        "caption": None if n % 6 == 5 else f"Monument {n} on a square.",
         "picture_text": f"Greetings from {n}" if n % 7 == 0 else None,
     }
 
@@ -92,8 +93,8 @@ def rows(samples, model):
 
 
 def test_the_grid_is_whole():
-    assert len(NAMES) == 13
-    assert len(CONDITIONS) == 42
+    assert len(NAMES) == 16
+    assert len(CONDITIONS) == 65
 
 
 @pytest.mark.parametrize("samples", [shared(84), own(120) + short(60)], ids=["shared labels", "own options and texts"])

@@ -12,7 +12,7 @@ from eyetest.conditions.options import NEEDS_OPTIONS
 from eyetest.errors import UsageError
 from eyetest.types import Image, Sample, Shown
 
-PARAMETERS = {"truncated": "2"}
+PARAMETERS = {"truncated": "2", "blurred": "0.02"}
 """Of conditions that need one."""
 
 NAMES = tuple(
@@ -31,6 +31,7 @@ FULL = replace(
     images=(picture("two"),),
     context="A postcard.",
     knowledge_question="What is the capital of France?",
+    caption="An iron tower.",
     entity="Eiffel Tower",
     cluster="france",
     metadata={"year": 1999},
@@ -78,7 +79,7 @@ def legal(names):
 @pytest.mark.parametrize("name", NAMES)
 def test_id_target_and_what_is_not_shown_never_change(name, sample):
     for one in shown(name, sample):
-        kept = {"id", "target", "picture_text", "knowledge_question", "entity", "cluster", "metadata"}
+        kept = {"id", "target", "picture_text", "knowledge_question", "caption", "entity", "cluster", "metadata"}
         assert not kept & changed(sample, one)
         assert sorted(one.choices) in (sorted(sample.choices), [])
 
@@ -198,25 +199,45 @@ def test_which_pairs_are_legal():
         "blank+image_text",
         "blank+open_ended",
         "blank+picture_only",
+        "blank+rotated",
         "blank+shuffled",
         "blank+truncated@2",
+        "blurred@0.02+image_text",
+        "blurred@0.02+open_ended",
+        "blurred@0.02+picture_only",
+        "blurred@0.02+rotated",
+        "blurred@0.02+shuffled",
+        "blurred@0.02+truncated@2",
+        "caption+open_ended",
+        "caption+rotated",
+        "caption+shuffled",
+        "caption+truncated@2",
         "image_text+open_ended",
+        "image_text+rotated",
         "image_text+shuffled",
         "image_text+swapped",
         "image_text+truncated@2",
         "knowledge+open_ended",
+        "knowledge+rotated",
         "knowledge+shuffled",
         "knowledge+truncated@2",
         "no_image+open_ended",
+        "no_image+rotated",
         "no_image+shuffled",
         "no_image+truncated@2",
         "open_ended+swapped",
         "open_ended+text_only",
         "open_ended+told_blind",
         "open_ended+truncated@2",
+        "options_only+rotated",
         "options_only+shuffled",
+        "picture_only+rotated",
         "picture_only+shuffled",
         "picture_only+swapped",
+        "rotated+swapped",
+        "rotated+text_only",
+        "rotated+told_blind",
+        "rotated+truncated@2",
         "shuffled+swapped",
         "shuffled+text_only",
         "shuffled+told_blind",
@@ -313,7 +334,7 @@ def test_parameters_and_repetitions_are_refused(written, message):
 @pytest.mark.parametrize(
     ("written", "start"),
     [
-        ("shufled", "Unknown condition 'shufled'. Did you mean 'shuffled'? Known: blank, image, image_text, knowledge, "),
+        ("shufled", "Unknown condition 'shufled'. Did you mean 'shuffled'? Known: blank, blurred, caption, image, "),
         ("no_image+shufled", "Unknown condition 'shufled' in condition 'no_image+shufled'. Did you mean 'shuffled'? Known: "),
         ("no_image+", "Unknown condition '' in condition 'no_image+'. Known: "),
         ("", "Unknown condition ''. Known: "),
@@ -328,8 +349,8 @@ def test_unknown_names(written, start):
 
 
 def test_an_unknown_name_says_where_it_stands():
-    with pytest.raises(UsageError, match=r"^Unknown condition 'blurred' in run\.toml\. "):
-        parse("image+blurred", "run.toml")
+    with pytest.raises(UsageError, match=r"^Unknown condition 'sharpened' in run\.toml\. "):
+        parse("image+sharpened", "run.toml")
 
 
 def test_steps_are_written_as_they_are_read():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 
 from eyetest import registry
@@ -21,7 +21,7 @@ class ConditionCard:
     build: Callable[[str, Pool], Condition]
     """Makes the condition from its parameter text (after `@`) and the split; called once per task."""
     changes: frozenset[str] = frozenset()
-    """What it decides: `picture`, `question`, `options`, `order`, `words` (of the picture), `length` (of the text).
+    """What it decides: `picture`, `question`, `options`, `order`, `words` (of the picture), `length` (of the text), `caption`.
 
     Two conditions cannot decide the same thing.
     """
@@ -33,6 +33,8 @@ class ConditionCard:
     """Whether it looks at other samples."""
     parameter: str = ""
     """What stands after `@`, for help; empty when it takes none."""
+    normal: Callable[[str], str] | None = None
+    """Checks the parameter and writes equal ones alike (`.02`, `0.02`); where there is none, `build` checks it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +98,7 @@ def parse(text: str, where: str = "") -> tuple[Step, ...]:
             reason = contradiction(earlier, later)
             if reason:
                 raise UsageError(f"Condition {text!r} is impossible: {reason}. Run them as two conditions, separated by a comma.")
-    return meaningful
+    return tuple(replace(step, parameter=step.card.normal(step.parameter)) if step.card.normal else step for step in meaningful)
 
 
 def canonical(text: str, where: str = "") -> str:
@@ -134,18 +136,22 @@ def needs_pool(texts: Iterable[str]) -> bool:
 
 def about_pictures(text: str) -> bool:
     """Whether the condition differs from `image` by its picture alone, or needs one: without any picture it says nothing."""
-    return any(step.card.changes == {"picture"} or "picture" in step.card.needs for step in parse(text))
+    return any(step.card.changes - {"caption"} == {"picture"} or "picture" in step.card.needs for step in parse(text))
+
+
+def _turn(step: Step) -> tuple[bool, bool, bool]:
+    return "options" in step.card.removes, "caption" in step.card.changes, "length" in step.card.changes
 
 
 def build(text: str, pool: Pool) -> Composed:
     """The condition `text`, ready for one task.
 
     Steps are applied left to right, but those that cut the text come after those that add to it (`truncated@16+text_only`
-    is `text_only+truncated@16`), and those that take the options away come last: they judge the question as it will be
-    asked, so that `open_ended+knowledge` is `knowledge+open_ended`.
+    is `text_only+truncated@16`), a caption, which stands for a picture and is not cut, after these, and those that take the
+    options away last: they judge the question as it will be asked, so that `open_ended+knowledge` is `knowledge+open_ended`.
     """
     steps = parse(text)
-    ordered = sorted(steps, key=lambda step: ("options" in step.card.removes, "length" in step.card.changes))
+    ordered = sorted(steps, key=_turn)
     return Composed(
         "+".join(step.text for step in steps), tuple((step.text, step.card.build(step.parameter, pool)) for step in ordered)
     )

@@ -1,16 +1,25 @@
-"""Which picture is shown: its own, none, a grey one, somebody else's."""
+"""Which picture is shown: its own, none, a grey one, somebody else's, its own blurred, words in its place."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from random import Random
 
 from eyetest.conditions.compose import ConditionCard
 from eyetest.conditions.pool import Pool
+from eyetest.errors import UsageError
 from eyetest.types import Condition, Sample
 
 BLIND_STATEMENT = "No picture is given with this question. Answer it all the same, with your best guess."
 """What `told_blind` puts before the question."""
+
+CAPTION_HEADING = "What the picture shows: "
+"""What `caption` puts before the words that stand for the picture."""
+
+BLUR_PARAMETER = "R"
+
+_NUMBER = re.compile(r"[0-9]*\.?[0-9]+(e-?[0-9]{1,2})?")
 
 
 def _as_is(_parameter: str, _pool: Pool) -> Condition:
@@ -65,6 +74,41 @@ def _swapped(_parameter: str, pool: Pool) -> Condition:
     return condition
 
 
+def _radius(parameter: str) -> str:
+    """The blur as it is stored: `0.02` for `.02`. Raises UsageError on anything but a share of the longer side."""
+    text = parameter.strip()
+    value = float(text) if _NUMBER.fullmatch(text) else 0.0
+    if not 0 < value <= 1:
+        raise UsageError(
+            f"Condition 'blurred@{parameter}': expected blurred@R, where R is the radius as a share of the picture's longer "
+            f"side, above 0 and at most 1, found {text!r}. Write, for example, blurred@.02."
+        )
+    return repr(value)
+
+
+def _blurred(parameter: str, _pool: Pool) -> Condition:
+    operation = f"blur:{_radius(parameter)}"
+
+    def condition(sample: Sample, _random: Random) -> tuple[Sample, ...]:
+        if not sample.images:
+            return ()
+        soft = tuple(replace(picture, operations=(*picture.operations, operation)) for picture in sample.images)
+        return (replace(sample, images=soft, shown=replace(sample.shown, picture="blurred")),)
+
+    return condition
+
+
+def _caption(_parameter: str, _pool: Pool) -> Condition:
+    def condition(sample: Sample, _random: Random) -> tuple[Sample, ...]:
+        if not sample.images or not sample.caption or not sample.caption.strip():
+            return ()
+        told = f"{CAPTION_HEADING}{sample.caption.strip()}"
+        context = f"{told}\n\n{sample.context}" if sample.context else told
+        return (replace(sample, images=(), context=context, shown=replace(sample.shown, picture="caption")),)
+
+    return condition
+
+
 _PICTURE = frozenset({"picture"})
 
 image = ConditionCard("(I,Q): the question with its own picture", _as_is)
@@ -82,4 +126,17 @@ swapped = ConditionCard(
     _swapped,
     changes=_PICTURE,
     needs_pool=True,
+)
+caption = ConditionCard(
+    "a caption instead of the picture; samples without a picture or without a caption do not apply",
+    _caption,
+    changes=frozenset({"picture", "caption"}),
+    removes=_PICTURE,
+)
+blurred = ConditionCard(
+    "its own picture blurred: Gaussian, standard deviation R x the longer side, 0 < R <= 1, e.g. blurred@.02",
+    _blurred,
+    changes=_PICTURE,
+    parameter=BLUR_PARAMETER,
+    normal=_radius,
 )

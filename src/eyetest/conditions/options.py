@@ -1,4 +1,4 @@
-"""What becomes of the question and its options: options alone, picture and options, another order, none."""
+"""What becomes of the question and its options: options alone, picture and options, another order, every rotation, none."""
 
 from __future__ import annotations
 
@@ -79,6 +79,18 @@ def _shuffled(_parameter: str, _pool: Pool) -> Condition:
     return condition
 
 
+def _rotated(_parameter: str, _pool: Pool) -> Condition:
+    def condition(sample: Sample, _random: Random) -> tuple[Sample, ...]:
+        if sample.kind != "choice" or len(sample.choices) < 2 or letters_are_options(sample):
+            return ()
+        # Variant v begins with option v: over all variants each option stands once in each place. Variant 0 is `image`'s order.
+        return tuple(
+            replace(sample, choices=sample.choices[start:] + sample.choices[:start]) for start in range(len(sample.choices))
+        )
+
+    return condition
+
+
 def _open_ended(_parameter: str, _pool: Pool) -> Condition:
     def condition(sample: Sample, _random: Random) -> tuple[Sample, ...]:
         if sample.kind != "choice":
@@ -108,6 +120,12 @@ picture_only = ConditionCard(
 shuffled = ConditionCard(
     "the options in another order, the same in every process; items whose options are letters do not apply",
     _shuffled,
+    changes=frozenset({"order"}),
+    needs=_OPTIONS,
+)
+rotated = ConditionCard(
+    "every rotation of the options, one request each; items whose options are letters do not apply",
+    _rotated,
     changes=frozenset({"order"}),
     needs=_OPTIONS,
 )

@@ -70,9 +70,9 @@ class ClassTable:
     """[target][answer]; the last column is none of the labels. Empty where labels are very many."""
 
 
-Panel = Literal["dependence", "probabilities", "repeats", "prompts", "fairness", "families", "strata"]
+Panel = Literal["dependence", "probabilities", "repeats", "prompts", "fairness", "families", "strata", "positions"]
 """What a number is about: the picture, the probabilities of the options, repeats, wordings, groups of people, means of tasks
-or of strata."""
+or of strata, the places of options."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from eyetest.evaluation.dependence import dependence
 from eyetest.evaluation.fairness import fairness
 from eyetest.evaluation.families import families
 from eyetest.evaluation.groups import WITHOUT_PICTURE, by_group
+from eyetest.evaluation.positions import positions
 from eyetest.evaluation.probabilities import probabilities
 from eyetest.evaluation.repeatability import repeats, wordings
 from eyetest.evaluation.results import ClassTable, PairRow, Results, Row
@@ -66,6 +67,7 @@ def summarise(table: Table, tasks: Mapping[str, Task], analysis: Analysis, *, co
         findings=(
             *dependence(groups, seed=seed, backbones=analysis.backbones),
             *probabilities(columns, tasks, seed=seed),
+            *positions(columns, seed=seed),
             *repeats(columns, tasks),
             *wordings(rows),
             *families(rows, tasks),

@@ -17,6 +17,8 @@ import numpy as np
 
 from eyetest.errors import UsageError, nearest
 from eyetest.metrics import PARTNERS, STATUSES, Columns
+from eyetest.metrics.positions import ROTATED, place_of
+from eyetest.scorers.text import answer_in_output
 from eyetest.types import Kind, Prediction, Sample, Score
 
 
@@ -190,10 +192,13 @@ class _Growing:
     counts: array[float] = field(default_factory=lambda: array("d"))
     with_counts: array[int] = field(default_factory=lambda: array("i"))
     """Rows that have counts, in the order of `counts`."""
+    positions: array[int] = field(default_factory=lambda: array("h"))
+    with_positions: array[int] = field(default_factory=lambda: array("i"))
+    """Rows that have positions, in the order of `positions`."""
     target_set: array[int] = field(default_factory=lambda: array("Q"))
     answer_set: array[int] = field(default_factory=lambda: array("Q"))
 
-    def matrix(self, values: array[float], rows: array[int]) -> np.ndarray[Any, Any]:
+    def matrix(self, values: array[float] | array[int], rows: array[int]) -> np.ndarray[Any, Any]:
         """Values of some rows as a matrix of all: (n, width), nan elsewhere."""
         width = len(values) // len(rows) if rows else 0
         made = np.full((len(self.sample), width), np.nan)
@@ -247,9 +252,15 @@ class Table:
         """What only some answers have: probabilities of the labels, counts, sets of labels."""
         sample, score, logs = prediction.sample, prediction.score, prediction.response.label_logprobs
         row = len(column.sample) - 1
-        if score.counts:
-            column.counts.extend(score.counts)
+        counts = (answer_in_output(sample, prediction.response.text),) if sample.kind == "text" else score.counts
+        if counts:
+            column.counts.extend(counts)
             column.with_counts.append(row)
+        if sample.kind == "choice" and ROTATED in prediction.condition.split("+"):
+            answer = score.answer if score.status == "scored" else None
+            choices = sample.choices
+            column.positions.extend((place_of(sample.target, choices), place_of((answer,), choices), len(choices)))
+            column.with_positions.append(row)
         if sample.kind == "labels" and codes:
             column.target_set.extend(_bits(sample.target, codes))
             column.answer_set.extend(_bits(score.answer.split(", ") if score.answer else (), codes))
@@ -291,6 +302,7 @@ class Table:
         labels = self.labels.get(cell.task, ()) if cell.kind in LABELLED else ()
         made["probabilities"] = growing.matrix(growing.probabilities, growing.with_probabilities)
         made["counts"] = growing.matrix(growing.counts, growing.with_counts)
+        made["positions"] = growing.matrix(growing.positions, growing.with_positions)
         for name in ("target_set", "answer_set"):
             made[name] = np.array(getattr(growing, name), np.uint64).reshape(len(order), -1)
         return Columns(**{name: values[order] for name, values in made.items()}, labels=labels)

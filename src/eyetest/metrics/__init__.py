@@ -2,6 +2,7 @@
 
 from eyetest.metrics.classification import (
     Accuracy,
+    AnswerInOutput,
     BalancedAccuracy,
     ClassRow,
     MacroF1,
@@ -20,6 +21,7 @@ __all__ = [
     "PARTNERS",
     "STATUSES",
     "Accuracy",
+    "AnswerInOutput",
     "BalancedAccuracy",
     "ClassRow",
     "Columns",

@@ -68,6 +68,20 @@ class ScoreRate(Accuracy):
 
 
 @dataclass(frozen=True, slots=True)
+class AnswerInOutput(Accuracy):
+    """Share of short answers whose completion holds an alias anywhere: the second paper's rule (arXiv 2410.12329).
+
+    Beside accuracy, whatever rule that goes by. Columns.counts is (n, 1): 1 where an alias occurs.
+    """
+
+    name: str = "answer_in_output"
+
+    def counts(self, columns: Columns) -> Counts:
+        """Rows (alias occurs, 1)."""
+        return _mean_counts(columns.within(self.policy).counts[:, 0])
+
+
+@dataclass(frozen=True, slots=True)
 class SuccessRate:
     """Share of answers that could be read (first paper, arXiv 2402.14154): parsed / counted."""
 

@@ -49,6 +49,7 @@ _OPTIONAL: Mapping[str, tuple[type, bool]] = {
     "followed": (np.bool_, False),
     "probabilities": (np.float64, True),
     "counts": (np.float64, True),
+    "positions": (np.float64, True),
     "target_set": (np.uint64, True),
     "answer_set": (np.uint64, True),
 }
@@ -98,6 +99,9 @@ class Columns:
     """(n, K) probability that the model gives each of `labels`, nan where it gave none; (n, 0) if it never did."""
     counts: NDArray[np.float64] = field(default_factory=_absent)
     """(n, c) additive statistics of the answer, `Score.counts`; (n, 0) where the scorer makes none."""
+    positions: NDArray[np.float64] = field(default_factory=_absent)
+    """(n, 3) of a choice whose options are rotated: place of the right option and of the chosen one among those shown, from 0
+    (-1: none, or none that is unlike all others), and how many are shown; (n, 0) elsewhere."""
     target_set: NDArray[np.uint64] = field(default_factory=_absent)
     """(n, w) right labels of kind `labels` as bits: label i is bit i % 64 of word i // 64; (n, 0) for other kinds."""
     answer_set: NDArray[np.uint64] = field(default_factory=_absent)

@@ -133,6 +133,8 @@ def _filled(columns: Columns, outside: NDArray[np.bool_], *, right: bool) -> Col
     if columns.counts.shape[1] == len(COUNTS):
         read = as_perfect(columns.counts) if right else as_empty(columns.counts)
         made = replace(made, counts=np.where(rows, read, columns.counts))
+    elif columns.counts.shape[1] == 1:  # AnswerInOutput
+        made = replace(made, counts=np.where(rows, float(right), columns.counts))
     return made
 
 

@@ -7,6 +7,8 @@ What it answers, by what the condition shows (`Sample.shown`):
 
 * the knowledge question: right iff it knows the sample's fact;
 * the own picture, with the question or with the options alone: right iff it perceives and knows;
+* the own picture blurred by r: the same, with the perception `perception * sharpness(r)`, see `sharpness`;
+* a caption: right iff it knows, because the caption says what there is to see;
 * a question that never had a picture: right iff it knows;
 * no picture or a blank one: a guess;
 * another sample's picture: `shown.partner_target`, iff it perceives and knows that partner and could give that answer here.
@@ -66,6 +68,18 @@ def perceives(seed: int, perception: float, id: str) -> bool:
 def knows(seed: int, knowledge: float, id: str) -> bool:
     """Whether a phantom of this seed knows the fact that sample `id` asks for: true with probability `knowledge`."""
     return uniform(seed, "knows", id) < knowledge
+
+
+UNSEEN = 0.1
+"""Blur, as a share of the picture's longer side, from which on nothing is perceived."""
+
+
+def sharpness(radius: float) -> float:
+    """Share of its perception that a phantom keeps at blur `radius`: falls in a straight line from 1 at 0 to 0 at `UNSEEN`.
+
+    What it perceives at one blur it perceives at every smaller one.
+    """
+    return max(0.0, 1 - radius / UNSEEN)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +143,9 @@ class PhantomTruth:
     def answer(self, sample: Sample) -> str | None:
         """What it answers to the sample as shown when it does not have to guess; None when it guesses."""
         found = evidence(sample)
-        if found is None or not self.knows(found.id) or (found.visual and not self.perceives(found.id)):
+        if found is None or not self.knows(found.id):
+            return None
+        if found.visual and not perceives(self.seed, self.settings.perception * found.clear, found.id):
             return None
         return written(sample.kind, found.answer)
 
@@ -143,6 +159,8 @@ class Evidence(NamedTuple):
     """Whether the answer is in the picture."""
     answer: tuple[str, ...]
     """What it leads to."""
+    clear: float = 1.0
+    """Share of the perception that is left of a blurred picture."""
 
 
 def evidence(sample: Sample) -> Evidence | None:
@@ -150,6 +168,10 @@ def evidence(sample: Sample) -> Evidence | None:
     shown = sample.shown
     if shown.asks == "knowledge":
         return Evidence(sample.id, False, sample.target)
+    if shown.picture == "caption":
+        return Evidence(sample.id, False, sample.target)
+    if shown.picture == "blurred":
+        return Evidence(sample.id, True, sample.target, sharpness(_blur(sample)))
     if shown.picture == "own":
         visual = bool(sample.images)
         return Evidence(sample.id, visual, sample.target) if visual or shown.asks == "question" else None
@@ -157,6 +179,12 @@ def evidence(sample: Sample) -> Evidence | None:
         answer = _possible(sample, shown.partner_target)
         return Evidence(shown.partner, True, answer) if answer else None
     return None
+
+
+def _blur(sample: Sample) -> float:
+    """The strongest blur of its pictures."""
+    blurs = (text.partition(":") for picture in sample.images for text in picture.operations)
+    return max((float(radius) for name, _, radius in blurs if name == "blur"), default=0.0)
 
 
 def _possible(sample: Sample, targets: tuple[str, ...]) -> tuple[str, ...]:
@@ -171,7 +199,8 @@ def expected_score(settings: PhantomSettings, sample: Sample) -> float:
 
     sample: one with a target, as the condition left it.
 
-    With p perception, k knowledge and g the probability that a guess is right (`right_guess`), it is
+    With p perception (times `sharpness` where the picture is blurred), k knowledge and g the probability that a guess is right
+    (`right_guess`), it is
 
         (1 - refuse - format_error) * ((1 - drift) * (e * c + (1 - e) * g) + drift * g)
 
@@ -181,7 +210,7 @@ def expected_score(settings: PhantomSettings, sample: Sample) -> float:
     guessed, found = right_guess(settings.guess, sample), evidence(sample)
     answered = guessed
     if found is not None:
-        certain = settings.knowledge * (settings.perception if found.visual else 1)
+        certain = settings.knowledge * (settings.perception * found.clear if found.visual else 1)
         answered = certain * is_right(sample, found.answer) + (1 - certain) * guessed
     return (1 - settings.refuse - settings.format_error) * ((1 - settings.drift) * answered + settings.drift * guessed)
 

@@ -78,7 +78,7 @@ class TextScorer:
     """Compares a short answer with `Sample.target`.
 
     match: `tokens` (default) or `contains`, the presence rule of arXiv 2410.12329 (an alias occurs in the output as a substring;
-    NFC and case folding only), which also accepts `no` in `I do not know`.
+    NFC and case folding only), which also accepts `no` in `I do not know`, and any number inside `metadata["range"]`.
 
     With `tokens` the answer is what the completion declares last ("the answer is ..."), else the whole completion, else, over
     60 tokens, its first sentence. It is right if it equals an alias token by token, or names one as a contiguous run of tokens
@@ -102,15 +102,43 @@ class TextScorer:
         return self._contains(sample, text) if self.match == "contains" else _by_tokens(sample, text)
 
     def _contains(self, sample: Sample, text: str) -> Score:
-        output = unicodedata.normalize("NFC", without_thoughts(text)).casefold().strip()
+        output = _output(text)
         if not output:
             return Score("unparsed", rule="empty")
-        for alias in sample.target:
-            if alias.strip() and unicodedata.normalize("NFC", alias).casefold().strip() in output:
-                return Score("scored", 1.0, alias, rule="alias_contained")
-        if find_refusal(visible(text, sample.question)):
+        if alias := _contained(sample, output):
+            return Score("scored", 1.0, alias, rule="alias_contained")
+        shown = visible(text, sample.question)
+        if find_refusal(shown):
             return Score("refused", rule="refusal_phrase")
+        if _number_contained(sample, shown):
+            return Score("scored", 1.0, output[:200], rule="number_in_range")
         return Score("scored", 0.0, output[:200], rule="no_alias")
+
+
+def answer_in_output(sample: Sample, text: str) -> bool:
+    """The presence rule of arXiv 2410.12329: an alias, or a number inside `metadata["range"]`, occurs anywhere in the completion.
+
+    It takes `no` in "I do not know" for an answer. Raises DataError as `TextScorer` does.
+    """
+    return bool(_contained(sample, _output(text))) or (
+        _bounds(sample) is not None and _number_contained(sample, visible(text, sample.question))
+    )
+
+
+def _output(text: str) -> str:
+    return unicodedata.normalize("NFC", without_thoughts(text)).casefold().strip()
+
+
+def _contained(sample: Sample, output: str) -> str:
+    """The first alias that occurs in `output`; empty if none does."""
+    aliases = ((alias, unicodedata.normalize("NFC", alias).casefold().strip()) for alias in sample.target)
+    return next((alias for alias, folded in aliases if folded and folded in output), "")
+
+
+def _number_contained(sample: Sample, shown: str) -> bool:
+    """The paper has no word for ranges: a number inside is present as an alias is."""
+    bounds = _bounds(sample)
+    return bounds is not None and any(bounds[0] <= found.value <= bounds[1] for found in numbers(shown))
 
 
 def _by_tokens(sample: Sample, text: str) -> Score:
