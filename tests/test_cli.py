@@ -65,7 +65,8 @@ MISTAKES = {
     "unknown command": (
         ("rum",),
         "Unknown command 'rum'. Did you mean 'run'? "
-        "Known: calibrate, check, compare, conform, demo, judge, list, plausible, report, run, score, serve-fake.",
+        "Known: calibrate, caption, check, compare, conform, demo, judge, knowledge, list, plausible, report, run, score, "
+        "serve-fake.",
     ),
     "unknown flag": (run("--modle", "x"), "Unknown option: --modle. Did you mean --model? See: eyetest run --help"),
     "flag without value": (("run", "--data"), 'Command "run" parameter --data requires an argument. See: eyetest run --help'),

@@ -133,16 +133,16 @@ class Near:
     known: str
 
 
-TASK_KEYS = "answer_is, columns, data, dir, format, images, match, name, positive, split, task"
+TASK_KEYS = "answer_is, captions, columns, data, dir, format, images, knowledge, match, name, positive, split, task"
 
 
 @pytest.mark.parametrize(
     "near",
     [
-        Near('condition = ["image"]', "", "condition", "conditions", "backbones, by, cache, conditions, exploration, "),
+        Near('condition = ["image"]', "", "condition", "conditions", "backbones, batch, by, cache, conditions, exploration, "),
         Near("[generation]\nmax_token = 3", " in [generation]", "max_token", "max_tokens", "max_tokens, temperature, top_p."),
         Near('[[tasks]]\ntask = "a"\n[[tasks]]\ndata = "x"\nimage = "y"', " in [tasks.1]", "image", "images", TASK_KEYS + "."),
-        Near('[[models]]\nmodel = "x"\noption = {}', " in [models.0]", "option", "options", "model, name, options."),
+        Near('[[models]]\nmodel = "x"\noption = {}', " in [models.0]", "option", "options", "card, model, name, options."),
         Near(
             "[prompt.mine]\ntemplate = {}", " in [prompt.mine]", "template", "templates", "examples, lettered, system, templates."
         ),
@@ -165,15 +165,15 @@ def test_a_near_miss_in_every_section(near):
 
 
 def test_a_key_like_no_other_is_offered_none():
-    assert mistake("zzz = 1").startswith("run.toml: unknown key 'zzz'. Known keys: backbones, by, ")
+    assert mistake("zzz = 1").startswith("run.toml: unknown key 'zzz'. Known keys: backbones, batch, by, ")
 
 
 def test_all_mistakes_are_told_at_once():
     message = mistake("zzz = 1\nseed = 'x'\n[generation]\ntop_p = 2")
     assert message.splitlines()[1:] == [
         "run.toml: seed: expected a whole number, found 'x'.",
-        "run.toml: unknown key 'zzz'. Known keys: backbones, by, cache, conditions, exploration, generation, ids, "
-        "label_logprobs, limit, models, out, preset, prompt, prompts, repeats, seed, strict, tasks, use_cache.",
+        "run.toml: unknown key 'zzz'. Known keys: backbones, batch, by, cache, conditions, exploration, generation, ids, "
+        "label_logprobs, limit, max_cost, models, out, preset, prices, prompt, prompts, repeats, seed, strict, tasks, use_cache.",
     ]
     assert message.splitlines()[0] == "run.toml: generation.top_p: input should be less than or equal to 1, found 2."
 

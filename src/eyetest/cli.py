@@ -28,6 +28,8 @@ COMMANDS = {
     "score": ("eyetest.commands.score:score", "Read stored answers again, with no model call."),
     "judge": ("eyetest.commands.judge:judge", "Let a model grade the stored answers that no rule could read."),
     "calibrate": ("eyetest.commands.calibrate:calibrate", "How far judge and rules agree with people, and the corrected rate."),
+    "knowledge": ("eyetest.commands.knowledge:knowledge", "Let a model write the knowledge questions of a dataset to a file."),
+    "caption": ("eyetest.commands.caption:caption", "Let a model describe the pictures of a dataset in a file."),
     "report": ("eyetest.commands.report:report", "Print the tables of a finished run."),
     "compare": ("eyetest.commands.compare:compare", "Compare two runs on the same samples, paired."),
     "plausible": ("eyetest.commands.plausible:plausible", "Can a published accuracy and macro-F1 belong together?"),

@@ -9,7 +9,7 @@ import os
 import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeGuard, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator, model_validator
 
@@ -53,6 +53,8 @@ class DataConfig(_Section):
     answer_is: AnswerForm = Field("text", description="how the file writes the right choice")
     match: Literal["tokens", "contains"] = Field("tokens", description="how short answers are compared")
     format: str | None = Field(None, description="layout of the task's folder; found out when left out")
+    knowledge: str | None = Field(None, description="JSONL file of knowledge questions: id, k")
+    captions: str | None = Field(None, description="JSONL file of captions: id, caption")
     positive: str | None = Field(None, description="of two labels, the one whose misses and false alarms matter")
 
     @model_validator(mode="after")
@@ -62,12 +64,33 @@ class DataConfig(_Section):
         return self
 
 
+_Size = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+
+
+class ModelCard(_Section):
+    """Facts about a model, for reports: no part of what is asked, so that a correction starts no other run. Sizes in 10^9."""
+
+    architecture: str | None = Field(None, description="family that shares a design; one series of the size chart")
+    parameters: _Size | None = Field(None, description="parameters of the whole model, in billions")
+    language_encoder: str | None = Field(None, description="language model")
+    language_parameters: _Size | None = Field(None, description="its parameters, in billions")
+    vision_encoder: str | None = Field(None, description="vision encoder")
+    vision_parameters: _Size | None = Field(None, description="its parameters, in billions")
+    memory: _Size | None = Field(None, description="GB of accelerator memory needed, an estimate")
+    route: Literal["hf", "server", "command", "api"] | None = Field(None, description="how it is reached")
+    server: str | None = Field(None, description="command that starts its server")
+    repository: str | None = Field(None, description="where the weights are")
+    licence: str | None = Field(None, description="licence of the weights")
+    notes: str | None = Field(None, description="what else to know")
+
+
 class ModelConfig(_Section):
     """A model."""
 
-    model: str = Field(description="NAME or NAME:ARGUMENT, e.g. openai:gpt-4o, hf:PATH, chance")
+    model: str = Field(description="NAME or NAME:ARGUMENT, e.g. openai:gpt-4o, hf:PATH, chance; or a TOML file with one model")
     name: str | None = Field(None, description="name for results; the spec when left out")
     options: dict[str, str | int | float | bool] = Field(default_factory=dict, description="the backend's options")
+    card: ModelCard | None = Field(None, description="facts about the model, for reports")
 
 
 class PromptConfig(_Section):
@@ -110,14 +133,20 @@ class GenerationConfig(_Section):
 
 PRESETS: Mapping[str, Mapping[str, Any]] = {
     "mmsoc": {"generation": {"temperature": 1.0, "top_p": 0.9, "max_tokens": 256}, "repeats": 3},
+    "role_of_llms": {
+        "generation": {"temperature": 0.0, "max_tokens": 256},
+        "conditions": ["image", "no_image", "knowledge"],
+    },
 }
-"""Settings of a paper, by name: what the run itself says goes before. `mmsoc`: arXiv 2402.14154, appendix D.1."""
+"""Settings of a paper, by name: what the run itself says goes before. `mmsoc`: arXiv 2402.14154, appendix D.1. `role_of_llms`:
+arXiv 2410.12329, greedy, with the three conditions that serve all its tables; its length of answers is not printed.
+"""
 
 
 class RunConfig(_Section):
     """A whole run."""
 
-    preset: Literal["mmsoc"] | None = Field(None, description="settings of a paper; what the run file says itself goes before")
+    preset: Literal["mmsoc", "role_of_llms"] | None = Field(None, description="settings of a paper; what the run file says itself goes before")
 
     tasks: tuple[DataConfig, ...] = Field((), description="datasets")
     models: tuple[ModelConfig, ...] = Field((), description="models")
@@ -139,6 +168,9 @@ class RunConfig(_Section):
         default_factory=dict, description="model -> the text model that it is built on, also in the run"
     )
     exploration: bool = Field(False, description="adjust tests of conditions and of models by Benjamini-Hochberg instead of Holm")
+    prices: str | None = Field(None, description="table of prices that goes before the packaged one")
+    max_cost: float | None = Field(None, gt=0, allow_inf_nan=False, description="USD that all calls of the run may cost")
+    batch: bool = Field(False, description="ask openai: models through the Batch API: cheaper, within a day")
 
     @field_validator("tasks", "models", mode="before")
     @classmethod
@@ -180,6 +212,7 @@ class RunConfig(_Section):
 _SECTIONS: Mapping[str, type[BaseModel]] = {
     "tasks": DataConfig,
     "models": ModelConfig,
+    "card": ModelCard,
     "prompt": PromptConfig,
     "generation": GenerationConfig,
 }
@@ -296,7 +329,8 @@ def run_config(values: Mapping[str, Any], where: str) -> RunConfig:
 def read_run_file(path: Path) -> dict[str, Any]:
     """The values of a TOML run file. Raises UsageError.
 
-    `data`, `dir` and `images` are relative to the file; `out`, `cache` and models to where the command runs.
+    `data`, `dir`, `images`, `knowledge`, `captions` and `prices` are relative to the file; `out`, `cache` and models to where the
+    command runs.
     """
     try:
         values = tomllib.loads(path.read_text(encoding="utf-8-sig"))
@@ -313,10 +347,52 @@ def read_run_file(path: Path) -> dict[str, Any]:
         ) from None
     except RecursionError:
         raise UsageError(f"Run file {path}: is nested too deeply. A run file needs {DEEPEST} levels at most.") from None
+    if isinstance(values.get("prices"), str):
+        values["prices"] = os.path.normpath(path.parent / values["prices"])
     tasks = values.get("tasks")
     for task in tasks if isinstance(tasks, list) else ():
         if isinstance(task, dict):
-            for key in ("data", "dir", "images"):
+            for key in ("data", "dir", "images", "knowledge", "captions"):
                 if isinstance(task.get(key), str) and not stands_for_folder(task[key]):
                     task[key] = os.path.normpath(path.parent / task[key])
     return values
+
+
+MODEL_FILE = ".toml"
+"""What a model spec ends in that is a file with one model, e.g. `configs/models/llava-v1.5-7b.toml`."""
+
+
+def with_model_files(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The values with each model that is a file replaced by the model that the file holds; name, options and card given beside
+    it go before. The file is relative to where the command runs. Raises UsageError.
+    """
+    models = values.get("models")
+    return {**values, "models": [_opened(one) for one in models]} if isinstance(models, list) else dict(values)
+
+
+def _opened(model: Any) -> Any:
+    given: Any = {"model": model} if isinstance(model, str) else model
+    spec = given.get("model") if isinstance(given, Mapping) else None
+    if not _is_file(spec):
+        return model
+    values = read_run_file(Path(spec))
+    found = values.get("models")
+    one: Any = found[0] if isinstance(found, list) and len(found) == 1 else None
+    one = {"model": one} if isinstance(one, str) else one
+    if len(values) != 1 or not isinstance(one, Mapping) or _is_file(one.get("model")):
+        raise UsageError(
+            f"Model file {spec}: holds {', '.join(values) or 'nothing'}; expected one [[models]] table with a model of its own, "
+            f"and nothing else. Give a whole run as the run file: eyetest run {spec}."
+        )
+    run_config(values, f"Model file {spec}")
+    beside = {key: value for key, value in given.items() if key != "model"}
+    tables = {
+        key: {**one[key], **beside[key]}
+        for key in ("options", "card")
+        if isinstance(one.get(key), Mapping) and isinstance(beside.get(key), Mapping)
+    }
+    return {**one, **beside, **tables}
+
+
+def _is_file(spec: Any) -> TypeGuard[str]:
+    return isinstance(spec, str) and spec.endswith(MODEL_FILE) and ":" not in spec

@@ -206,7 +206,7 @@ def test_inapplicable_samples_are_counted_and_the_total_comes_true(tmp_path: Pat
 def test_counted_requests_are_those_that_are_asked(tmp_path: Path):
     samples = [*items(30, question="Is it hateful?"), item(30, images=(Image(path=str(tmp_path / "gone.png")),))]
     plan = laid_out(samples, conditions=["image", "no_image", "told_blind"])[1]
-    counted, distinct = count_requests(plan, plan.surveys[0])
+    counted, distinct, load = count_requests(plan, plan.surveys[0])
     model = Asked()
     go(tmp_path / "run", samples, model, conditions=["image", "no_image", "told_blind"])
     assert {name: (one.answers, one.distinct, one.bad_images, one.inapplicable) for name, one in counted.items()} == {
@@ -214,7 +214,11 @@ def test_counted_requests_are_those_that_are_asked(tmp_path: Path):
         "no_image": (31, 2, 0, 0),
         "told_blind": (31, 2, 0, 0),
     }
-    assert distinct == len(model.seen) == 34
+    assert distinct == load.requests == len(model.seen) == 34
+    assert load.pictures == 30
+    parts = [part for request in model.seen for message in request.messages for part in message.content]
+    assert load.characters == sum(len(part) for part in parts if isinstance(part, str))
+    assert load.longest == 34 * 256
 
 
 def test_a_condition_given_twice_is_asked_once():

@@ -112,8 +112,11 @@ def test_every_row_of_both_splits_loads_with_its_type_and_entity(tmp_path: Path)
     assert sum("range" in one.metadata for one in samples) == 14
     samples, report = load(folder, "train")
     assert (report.read, report.kept, report.dropped) == (34, 34, {})
-    assert report.warnings == {"no question types": 1}
-    assert {one.knowledge_method for one in samples} == {"entity:this_class"}
+    leak = "the knowledge question names the answer: not asked"
+    assert report.warnings == {"no question types": 1, leak: 2}
+    assert report.rows[leak][0] == "infoseek_train.jsonl:22: 'What is Steak knife named after?'"
+    assert Counter(one.knowledge_method for one in samples) == {"entity:this_class": 32, None: 2}
+    assert sum(one.knowledge_question is None for one in samples) == 2
     assert samples[3].knowledge_question == "What country does Angora rabbit belong to?"
     assert Counter(one.metadata["question_type"] for one in samples) == {None: 27, "Numerical": 7}
 

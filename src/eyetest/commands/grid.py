@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 from cyclopts import Parameter, Token
 
 from eyetest.conditions import whole_conditions
-from eyetest.config import RunConfig, read_run_file, run_config
+from eyetest.config import RunConfig, read_run_file, run_config, with_model_files
 from eyetest.errors import UsageError
 
 
@@ -49,11 +49,16 @@ class GridOptions:
         flag("Folder that holds the task's files; `embedded`: the small set inside eyetest; `hub`: download the published copy."),
     ] = None
     format: Annotated[str | None, flag("Layout of that folder; found out when left out.")] = None
+    knowledge_file: Annotated[str | None, flag("JSONL file of knowledge questions: id, k. See: eyetest knowledge --help.")] = None
+    captions: Annotated[str | None, flag("JSONL file of captions: id, caption. See: eyetest caption --help.")] = None
     positive: Annotated[str | None, flag("Of two labels, the one whose misses and false alarms matter, e.g. hateful.")] = None
     split: Annotated[str | None, flag("Split of the task.")] = None
     model: Annotated[
         tuple[str, ...],
-        flag("[CALLED=]NAME[:ARGUMENT], e.g. chance, mine=hf:PATH, openai:NAME. Repeatable. See: eyetest list models."),
+        flag(
+            "[CALLED=]NAME[:ARGUMENT], e.g. chance, mine=hf:PATH, openai:NAME, or a TOML file with one model. Repeatable. "
+            "See: eyetest list models."
+        ),
     ] = ()
     condition: Annotated[
         tuple[str, ...], flag("Viewing conditions, comma-separated; + composes. See: eyetest list conditions.")
@@ -76,6 +81,11 @@ class GridOptions:
         tuple[str, ...], flag("MODEL=TEXTMODEL: the text model it is built on, also in the run: gain and leakage. Repeatable.")
     ] = ()
     exploration: Annotated[bool, flag("Adjust tests of conditions and of models by Benjamini-Hochberg instead of Holm.")] = False
+    prices: Annotated[str | None, flag("TOML table of prices (USD per million tokens) that goes before the packaged one.")] = None
+    max_cost: Annotated[float | None, flag("Stop before the run has cost more than this many USD, earlier calls included.")] = (
+        None
+    )
+    batch: Annotated[bool, flag("Ask openai: models through the Batch API: about half the price, answers within a day.")] = False
     out: Annotated[str | None, flag("Run directory; runs/TASK-HASH when left out.")] = None
     cache: Annotated[
         str | None, flag("Response cache shared between runs; $EYETEST_CACHE or the user's cache folder when left out.")
@@ -86,7 +96,7 @@ class GridOptions:
 def read_config(run_file: Path | None, options: GridOptions) -> tuple[RunConfig, Path]:
     """The run's configuration and the folder its relative paths start from. Raises UsageError."""
     values = read_run_file(run_file) if run_file is not None else {}
-    values = {**values, **_given(options, values)}
+    values = with_model_files({**values, **_given(options, values)})
     where = str(run_file) if run_file is not None else "command line"
     return run_config(values, where), run_file.parent if run_file is not None else Path()
 
@@ -107,6 +117,9 @@ def _given(options: GridOptions, values: Mapping[str, Any]) -> dict[str, Any]:
         "label_logprobs": options.label_logprobs or None,
         "backbones": dict(_backbone(text) for text in options.backbone),
         "exploration": options.exploration or None,
+        "prices": options.prices,
+        "max_cost": options.max_cost,
+        "batch": options.batch or None,
         "out": options.out,
         "cache": options.cache,
         "use_cache": False if options.no_cache else None,
@@ -129,7 +142,7 @@ def _tasks(options: GridOptions) -> list[dict[str, Any]]:
         "match": options.match,
     }
     of_task = {"dir": options.dir, "split": options.split, "format": options.format}
-    of_both = {"positive": options.positive}
+    of_both = {"positive": options.positive, "knowledge": options.knowledge_file, "captions": options.captions}
     if not options.data and any(value is not None for value in of_data.values()):
         raise UsageError("--images, --column, --answer-is and --match describe a data file. Name it with --data FILE.")
     if not options.task and any(value is not None for value in of_task.values()):

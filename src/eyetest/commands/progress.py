@@ -11,6 +11,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemaini
 from rich.progress import Progress as Bar
 
 from eyetest.evaluation.run import Progress
+from eyetest.prices import Budget, dollars
 
 REFRESH = 0.1
 """Seconds between updates of the bar."""
@@ -71,8 +72,15 @@ class Shown:
 
 
 def counts(progress: Progress) -> str:
-    """The counts that matter, in words."""
-    return (
+    """The counts that matter, in words, after the money."""
+    return costs(progress.budget) + (
         f"{progress.unparsed} unparsed, {progress.refused} refused, {progress.failed} failed, "
         f"{progress.resumed} resumed, {progress.cached} cached, {progress.shared} shared"
     )
+
+
+def costs(budget: Budget) -> str:
+    """`$1.23 so far, about $4.56 in all, `; empty where nothing has a known price."""
+    if not budget.priced:
+        return ""
+    return f"{dollars(budget.total)} so far, about {dollars(budget.forecast)} in all, "

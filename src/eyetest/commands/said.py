@@ -8,6 +8,8 @@ from rich.console import Console
 
 from eyetest.commands.say import say
 from eyetest.evaluation.plan import Plan, Requests, count_requests
+from eyetest.evaluation.run import Progress
+from eyetest.prices import CHARACTERS, SHORT_ANSWER, Account, Budget, Workload, dollars
 from eyetest.tasks import Card
 from eyetest.types import Model
 
@@ -42,10 +44,12 @@ def _card(card: Card) -> str:
     return "; ".join(part.rstrip(".;") for part in parts if part) + "."
 
 
-def say_plan(console: Console, plan: Plan, models: Sequence[Model]) -> None:
-    """Requests before and after sharing."""
+def say_plan(console: Console, plan: Plan, models: Sequence[Model], budget: Budget | None = None) -> None:
+    """Requests before and after sharing, and what they would cost; no costs without a budget."""
+    load = Workload()
     for survey in plan.surveys:
-        counted, distinct = count_requests(plan, survey)
+        counted, distinct, of_survey = count_requests(plan, survey)
+        load = load.plus(of_survey)
         say(console, survey.task.name)
         for condition, requests in counted.items():
             say(console, "  " + _line(condition, requests))
@@ -54,6 +58,56 @@ def say_plan(console: Console, plan: Plan, models: Sequence[Model]) -> None:
     for model in models:
         sharing = "simulated: asked for every answer" if model.simulated else "equal requests at temperature 0 are asked once"
         say(console, f"{model.name}: {sharing}")
+    accounts = () if budget is None else tuple(budget.accounts.values())
+    for account in accounts:
+        say(console, _estimated(account, load))
+    if any(account.price is not None for account in accounts):
+        say(console, ASSUMED)
+
+
+ASSUMED = (
+    f"Assumed: {CHARACTERS} characters a token, image_tokens of the price table a picture, every request asked anew; "
+    f"prices change, see their dates."
+)
+"""What estimates of costs rest on, in one line."""
+
+
+def _estimated(account: Account, load: Workload) -> str:
+    price = account.price
+    if price is None:
+        return f"{account.model}: cost unknown. {UNPRICED}"
+    batch = f", Batch API at {price.batch_factor:g} of the price" if account.batch else ""
+    unread = load.pictures and price.image_tokens is None
+    without = f", without the {load.pictures} pictures: its price has no image_tokens" if unread else ""
+    return (
+        f"{account.model}: about {dollars(account.about(load))} if answers are ~{SHORT_ANSWER} tokens, at most "
+        f"{dollars(account.at_most(load))}{_dated(account)}{batch}{without}"
+    )
+
+
+UNPRICED = 'Its price is in no table: put [models."NAME"] into one of your own and name it with --prices FILE.'
+
+
+def _dated(account: Account) -> str:
+    """` (prices of 2026-03-01)`, where the table says of when they are."""
+    return f" (prices of {account.price.as_of})" if account.price is not None and account.price.as_of else ""
+
+
+def say_costs(console: Console, progress: Progress) -> None:
+    """What each model cost and what it found on the way."""
+    for account in progress.budget.accounts.values():
+        if account.price is None:
+            if account.asked:
+                say(console, f"{account.model}: cost unknown for {account.asked} answers asked now. {UNPRICED}")
+            continue
+        earlier = f", {dollars(account.earlier)} by earlier calls of this run" if account.earlier else ""
+        line = f"{account.model}: {dollars(account.spent)} for {account.asked} answers asked now{earlier}{_dated(account)}"
+        if account.without_usage:
+            line += f"; {account.without_usage} came without a count of tokens and are not in it"
+        say(console, line)
+    for name, remarks in progress.remarks.items():
+        for remark in remarks:
+            say(console, f"{name}: {remark}", "yellow")
 
 
 def _line(condition: str, requests: Requests) -> str:

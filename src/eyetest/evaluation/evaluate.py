@@ -20,10 +20,11 @@ from eyetest.errors import UsageError, nearest
 from eyetest.evaluation import setup
 from eyetest.evaluation.plan import Dataset, Plan, Selection, Survey, survey
 from eyetest.evaluation.results import Results
-from eyetest.evaluation.run import Progress, Watch, run
-from eyetest.evaluation.rundir import RunDirectory
+from eyetest.evaluation.run import Progress, Watch, run, take_stock
+from eyetest.evaluation.rundir import RunDirectory, read_counts
 from eyetest.evaluation.summary import Analysis, counted, summarise
 from eyetest.evaluation.table import Order, Table, check_fields, fields
+from eyetest.models import Keeps, remarks
 from eyetest.store import Cache, to_json
 from eyetest.types import Generation, Model, Prediction
 from eyetest.version import __version__
@@ -37,6 +38,10 @@ class Outcome:
     table: Table
     results: Results
     progress: Progress
+
+
+BATCHES = "batches"
+"""Folder of the run directory for models that keep files of their own."""
 
 
 def prepare(config: RunConfig, datasets: Sequence[Dataset], *, folder: Path = Path()) -> Plan:
@@ -87,12 +92,13 @@ def _check_pictures(surveys: Sequence[Survey], wanted: Sequence[str]) -> None:
 
 
 _NOT_ASKED = {"out", "cache", "use_cache", "by", "strict", "tasks", "conditions", "backbones", "exploration", "preset"}
+_NOT_ASKED |= {"prices", "max_cost", "batch"}
 """Keys of a run file that do not decide what is asked, or are put down in another form."""
 
 
 def specification(config: RunConfig, plan: Plan) -> dict[str, Any]:
     """What decides which questions a run asks: two runs with equal specifications share a run directory."""
-    spec = config.model_dump(mode="json", exclude=_NOT_ASKED)
+    spec = config.model_dump(mode="json", exclude={**dict.fromkeys(_NOT_ASKED, True), "models": {"__all__": {"card"}}})
     if not config.label_logprobs:
         del spec["label_logprobs"]  # runs from before it could be asked for stay what they are
     tasks = [{"name": one.task.name, "split": one.dataset.split, "samples": one.fingerprint} for one in plan.surveys]
@@ -122,6 +128,7 @@ def default_cache() -> Path:
 
 def manifest(config: RunConfig, plan: Plan, models: Sequence[Model]) -> dict[str, Any]:
     """Provenance of a run: versions, data, models. Never a key."""
+    cards = {one.name or one.model: one.card.model_dump(exclude_none=True) for one in config.models if one.card is not None}
     return {
         "eyetest": __version__,
         "python": platform.python_version(),
@@ -132,7 +139,11 @@ def manifest(config: RunConfig, plan: Plan, models: Sequence[Model]) -> dict[str
         "exploration": config.exploration,
         "sources": [task.model_dump(mode="json", exclude_defaults=True) for task in config.tasks],
         "tasks": {one.task.name: _described(one) for one in plan.surveys},
-        "models": {model.name: {"identity": model.identity, "simulated": model.simulated} for model in models},
+        "models": {
+            model.name: {"identity": model.identity, "simulated": model.simulated}
+            | ({"card": cards[model.name]} if model.name in cards else {})
+            for model in models
+        },
     }
 
 
@@ -178,7 +189,7 @@ def evaluate_plan(config: RunConfig, plan: Plan, models: Sequence[Model], *, wat
     labels = {one.task.name: one.labels for one in plan.surveys}
     order = Order(tuple(labels), tuple(model.name for model in models), plan.prompts, plan.conditions)
     table = Table(labels, fields(config.by), order)
-    progress = Progress(total=plan.requests_at_most * len(models))
+    progress = Progress(total=plan.requests_at_most * len(models), budget=setup.budget(config, models))
     with ExitStack() as stack:
         for model in models:
             stack.callback(model.close)
@@ -194,14 +205,36 @@ def evaluate_plan(config: RunConfig, plan: Plan, models: Sequence[Model], *, wat
             cache = _cache(config, models)
             if cache is not None:
                 caching.enter_context(cache)
+            _begin(plan, models, directory, cache, progress)
             for model in models:
                 run(plan, model, journal, cache=cache, sink=sink, watch=watch, progress=progress)
+                progress.remarks[model.name] = remarks(model)
                 model.close()  # frees what it holds before the next one loads
         analysis = Analysis(config.seed, config.backbones, config.exploration)
         tasks = {one.task.name: one.dataset.scored for one in plan.surveys}
-        results = summarise(table, tasks, analysis, counts=counted(progress))
+        results = summarise(table, tasks, analysis, counts=counted(progress) | _beside(progress, directory.path))
         directory.finish(results.as_dict())
         return Outcome(directory.path, table, results, progress)
+
+
+def _begin(plan: Plan, models: Sequence[Model], directory: RunDirectory, cache: Cache | None, progress: Progress) -> None:
+    """What must be known of every model before the first request of any."""
+    seen: set[bytes] = set()
+    for model in models:
+        if isinstance(model, Keeps):
+            model.keep_in(directory.path / BATCHES)
+        account = progress.budget.accounts.get(model.name)
+        if account is not None and account.price is not None:
+            take_stock(plan, model, account, directory.journal, cache=cache, seen=seen)
+
+
+def _beside(progress: Progress, directory: Path) -> dict[str, Any]:
+    """What the results keep beside the counts of answers. A call that asks a model nothing leaves its remarks as they were."""
+    before = read_counts(directory).get("remarks")
+    earlier = before if isinstance(before, dict) else {}
+    said = {name: list(found) or earlier.get(name, []) for name, found in progress.remarks.items()}
+    kept = {"cost": progress.budget.as_dict(), "remarks": {name: found for name, found in said.items() if found}}
+    return {key: value for key, value in kept.items() if value}
 
 
 def _cache(config: RunConfig, models: Sequence[Model]) -> Cache | None:

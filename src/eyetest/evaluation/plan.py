@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 from eyetest.conditions import Composed, Pool, build, canonical, rank
 from eyetest.errors import BadImageError, DataError, UsageError, unknown
 from eyetest.evaluation.table import LABELLED
+from eyetest.prices import Workload
 from eyetest.prompts import Prompt, letters, render
 from eyetest.readers.load_report import LoadReport
 from eyetest.store import answer_key, content_key
@@ -401,22 +402,39 @@ class Requests:
     """Samples to which the condition does not apply."""
 
 
-def count_requests(plan: Plan, survey_: Survey) -> tuple[dict[str, Requests], int]:
-    """What each condition would ask, in the order of the grid, and how many requests remain over all conditions.
+class Counts(NamedTuple):
+    """What one dataset would ask of one model."""
 
-    Reads every picture once (for its digest), decodes none. Memory: 16 bytes and a set entry a distinct request.
+    conditions: dict[str, Requests]
+    """In the order of the grid."""
+    distinct: int
+    """Requests that remain over all conditions."""
+    load: Workload
+    """How much these are."""
+
+
+def count_requests(plan: Plan, survey_: Survey) -> Counts:
+    """What each condition would ask, and what remains over all conditions.
+
+    Reads every picture once (for its digest), decodes none. Memory: 16 bytes and two set entries a distinct request.
     """
     counted = {condition: Requests() for condition in plan.conditions}
     seen: dict[str, set[bytes]] = {condition: set() for condition in plan.conditions}
     passed: Counter[tuple[str, str]] = Counter()
+    distinct, load = set[bytes](), Workload()
     for work in plan.work(survey_, passed):
         condition = work.origin.condition
         counted[condition].answers += 1
         try:
-            seen[condition].add(answer_key(content_key("", work.request), work.request, simulated=False)[:16])
+            key = answer_key(content_key("", work.request), work.request, simulated=False)[:16]
         except BadImageError:
             counted[condition].bad_images += 1
+            continue
+        seen[condition].add(key)
+        if key not in distinct:
+            distinct.add(key)
+            load.add(work.request)
     for condition, requests in counted.items():
         requests.distinct = len(seen[condition])
         requests.inapplicable = passed[survey_.task.name, condition]
-    return counted, len(set().union(*seen.values()))
+    return Counts(counted, len(distinct), load)

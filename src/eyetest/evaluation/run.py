@@ -11,10 +11,12 @@ from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field, replace
+from itertools import chain
 
 from eyetest.errors import BadImageError, ModelError
 from eyetest.evaluation.plan import Plan, Survey, Work
 from eyetest.models import Prepares
+from eyetest.prices import Account, Budget, CostLimitError, dollars
 from eyetest.scorers import ChoiceScorer, TranscriptionScorer
 from eyetest.store import Cache, Journal, answer_key, checked_response, content_key
 from eyetest.tasks import Task
@@ -49,6 +51,10 @@ class Progress:
     """What went wrong the first time."""
     inapplicable: Counter[tuple[str, str]] = field(default_factory=Counter)
     """(task, condition) -> samples to which the condition does not apply, the same for every model."""
+    budget: Budget = field(default_factory=Budget)
+    """What the answers cost, and may cost."""
+    remarks: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """Model -> what it found on the way."""
 
 
 Sink = Callable[[Prediction], None]
@@ -98,11 +104,14 @@ class _Asker:
     """id(request) -> the request itself (kept alive) and its answer key."""
     works: dict[bytes, list[tuple[Work, str]]] = field(default_factory=dict)
     """Answer key in flight -> everything that waits for it, with the content key in hex."""
+    held: list[Work] = field(default_factory=list)
+    """The one that could pass the limit of costs, if any: nothing behind it was looked at."""
 
     def pending(self, works: Iterator[Work]) -> Iterator[Request]:
-        """The requests that must really be asked; settles the others as it passes them."""
+        """The requests that must really be asked; settles the others as it passes them. Ends early at the limit of costs."""
         simulated = self.model.simulated
-        for work in works:
+        held, self.held = self.held, []
+        for work in chain(held, works):
             try:
                 content = content_key(self.model.identity, work.request)
             except BadImageError as error:
@@ -118,6 +127,9 @@ class _Asker:
             if known is not None:
                 self._finish(work, name, known)
                 continue
+            if self.progress.budget.refuses(self.model.name, work.request, len(self.waiting)) is not None:
+                self.held.append(work)
+                return
             self.works[key] = [(work, name)]
             self.waiting[id(work.request)] = (work.request, key)
             yield work.request
@@ -138,12 +150,33 @@ class _Asker:
         return response
 
     def ask(self, works: Iterator[Work]) -> None:
-        """Ask until every work is settled."""
-        with closing(_as_generator(self.model, self.pending(works))) as answers:
-            for yielded in answers:
-                self.settle(*_pair(self.model, yielded))
-        for request, _ in list(self.waiting.values()):
-            self.settle(request, Response(status="error", error=f"{self.model.name} never answered this request"))
+        """Ask until every work is settled. Raises CostLimitError where the next answer would pass the limit.
+
+        With the limit near, what is in flight is waited for: it usually costs less than it could have.
+        """
+        while True:
+            with closing(_as_generator(self.model, self.pending(works))) as answers:
+                for yielded in answers:
+                    self.settle(*_pair(self.model, yielded))
+            for request, _ in list(self.waiting.values()):
+                self.settle(request, Response(status="error", error=f"{self.model.name} never answered this request"))
+            if not self.held:
+                return
+            self._check_limit(self.held[0].request)
+
+    def _check_limit(self, request: Request) -> None:
+        progress, budget = self.progress, self.progress.budget
+        each = budget.refuses(self.model.name, request, 0)
+        if each is None:
+            return
+        unseen = sum(one.unseen for one in budget.priced)
+        beside = f" and at most {dollars(unseen)} more for answers without a count of tokens" if unseen else ""
+        raise CostLimitError(
+            f"Stopped at the limit of costs: {dollars(budget.total)} spent by all calls of this run{beside}, "
+            f"--max-cost {dollars(budget.limit or 0)}, and the next answer of {self.model.name!r} may cost {dollars(each)}. "
+            f"{progress.done} of about {progress.total} answers are there and kept, in all about {dollars(budget.forecast)} are "
+            f"needed. Run the same command with a higher --max-cost to go on."
+        )
 
     def settle(self, request: object, yielded: object) -> None:
         """Keep one answer and hand it to everything that waits for it."""
@@ -156,6 +189,9 @@ class _Asker:
         key = entry[1]
         response = _kept_promise(self.model, yielded)
         self.progress.asked += 1
+        account = self.progress.budget.accounts.get(self.model.name)
+        if account is not None:
+            account.pay(entry[0], response)
         if response.status not in FAILED:
             self.journal.put(key, response)
             if self.cache is not None and not self.model.simulated:
@@ -259,6 +295,27 @@ def run(
         lettered = {name: plan.prompt(survey.task, name).lettered for name in plan.prompts}
         asker = _Asker(model, journal, cache, sink, progress, watch, survey.task, lettered)
         asker.ask(_counted(plan, survey, progress))
+
+
+def take_stock(plan: Plan, model: Model, account: Account, journal: Journal, *, cache: Cache | None, seen: set[bytes]) -> None:
+    """Count what earlier calls of the run paid for one model, and what is left to ask.
+
+    Reads every picture once (for its digest). seen: keys that were counted, over all models; 16 bytes each.
+    """
+    for survey in plan.surveys:
+        for work in plan.work(survey, Counter()):
+            try:
+                key = answer_key(content_key(model.identity, work.request), work.request, simulated=False)
+            except BadImageError:
+                continue
+            if key[:16] in seen:
+                continue
+            seen.add(key[:16])
+            known = journal.get(key)
+            if known is not None:
+                account.remember(known)
+            elif cache is None or cache.get(key) is None:
+                account.load.add(work.request)
 
 
 def _counted(plan: Plan, survey: Survey, progress: Progress) -> Iterator[Work]:

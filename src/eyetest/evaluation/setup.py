@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import Any, Literal
 
 from eyetest import images, registry, social
-from eyetest.config import EMBEDDED, DataConfig, ModelConfig, PromptConfig, means_hub
+from eyetest.config import EMBEDDED, DataConfig, ModelConfig, PromptConfig, RunConfig, means_hub
 from eyetest.errors import BadImageError, UsageError, unknown
 from eyetest.evaluation.plan import Dataset
+from eyetest.evaluation.prepared import with_files
 from eyetest.models import build
+from eyetest.prices import Account, Budget, read_prices
 from eyetest.prompts import Prompt
 from eyetest.readers import hub
 from eyetest.scorers import TextScorer
@@ -24,7 +26,7 @@ from eyetest.types import Image, Model, Sample
 
 def datasets(configs: Iterable[DataConfig]) -> tuple[Dataset, ...]:
     """The datasets of a run. Raises UsageError or DataError for what does not exist."""
-    found = tuple(_dataset(config) for config in configs)
+    found = tuple(with_files(_dataset(config), config.knowledge, config.captions) for config in configs)
     if not found:
         raise UsageError("No dataset. Name one with --data FILE or --task NAME (see: eyetest list tasks), or in the run file.")
     _unique("task", [dataset.task.name for dataset in found], "Give one of them another name.")
@@ -80,18 +82,45 @@ def _with_card(task: Task) -> Task:
     return replace(task, card=card)
 
 
-def models(configs: Iterable[ModelConfig], *, seed: int) -> tuple[Model, ...]:
-    """The models of a run, built but not loaded. Raises UsageError, ModelError, MissingExtraError."""
-    found = []
+BATCHED = "openai:"
+"""What the spec of a model begins with that can ask through a Batch API."""
+
+
+def models(configs: Iterable[ModelConfig], *, seed: int, batch: bool = False) -> tuple[Model, ...]:
+    """The models of a run, built but not loaded. Raises UsageError, ModelError, MissingExtraError.
+
+    batch: ask through the Batch API where a model has one.
+    """
+    found, batched = [], False
     for config in configs:
-        model = build(config.model, config.options, seed=seed)
+        options = config.options
+        if batch and config.model.startswith(BATCHED):
+            options, batched = {"batch": True, **options}, True
+        model = build(config.model, options, seed=seed)
         if config.name is not None:
             model.name = config.name
         found.append(model)
     if not found:
         raise UsageError("No model. Name one with --model NAME[:ARGUMENT] (see: eyetest list models), or in the run file.")
+    if batch and not batched:
+        raise UsageError(f"--batch: no model of this run has a Batch API. Name one as {BATCHED}NAME, or leave --batch out.")
     _unique("model", [model.name for model in found], "Give one of them a name of its own in the run file.")
     return tuple(found)
+
+
+def budget(config: RunConfig, models: Iterable[Model]) -> Budget:
+    """The accounts of a run's models and its limit. Raises UsageError for a wrong table, or a limit that cannot be kept."""
+    prices = read_prices(None if config.prices is None else Path(config.prices))
+    own = {one.name or one.model: one.options.get("batch", config.batch) for one in config.models}
+    found: dict[str, Account] = {}
+    for model in models:
+        batch = own.get(model.name, config.batch) is True
+        account = prices.account(model.name, model.identity, simulated=model.simulated, batch=batch)
+        if account is not None:
+            found[model.name] = account
+    made = Budget(found, config.max_cost)
+    made.check()
+    return made
 
 
 def _unique(thing: str, names: list[str], way_out: str) -> None:

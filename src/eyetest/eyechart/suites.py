@@ -93,6 +93,7 @@ def _sample(question: dict[str, Any], picture: Image, cluster: str) -> Sample:
         choices=tuple(question.get("choices", ())),
         images=(picture,),
         knowledge_question=question.get("knowledge_question"),
+        knowledge_method="field" if question.get("knowledge_question") else None,
         entity=question.get("entity"),
         cluster=cluster,
         metadata=question["metadata"],

@@ -75,7 +75,7 @@ def line(marks: Sequence[Mark], scale: Scale = SHARE, *, dashed: float = math.na
     if not math.isnan(dashed):
         drawn.append(_rule(scale.x(dashed), "chance"))
     drawn += [_mark(mark, scale) for mark in marks if not math.isnan(mark.value)]
-    return _svg("line", "100%", drawn)
+    return drawing("line", "100%", drawn)
 
 
 def _rule(x: float, kind: str) -> str:
@@ -90,7 +90,7 @@ def _mark(mark: Mark, scale: Scale) -> str:
         drawn = f'<line class="span" {ends} y1="50%" y2="50%"/>'
         drawn += "".join(_arrow(end, scale) for end in (mark.low, mark.high))
     # A nested drawing places a shape of fixed size at a percentage; a transform could not.
-    shape = _shape(mark.number // COLOURS + mark.number % SHAPES)
+    shape = mark_of(mark.number)
     placed = f'<svg x="{scale.x(mark.value):.2f}%" y="50%" overflow="visible">{shape}</svg>'
     return f'<g class="{kind}">{drawn}{placed}</g>'
 
@@ -114,9 +114,14 @@ def _shape(number: int) -> str:
     return shapes[number % SHAPES]
 
 
+def mark_of(number: int) -> str:
+    """The shape of one place in the palette."""
+    return _shape(number // COLOURS + number % SHAPES)
+
+
 def swatch(number: int) -> Markup:
     """The mark of one model, for a legend."""
-    shape = _shape(number // COLOURS + number % SHAPES)
+    shape = mark_of(number)
     inner = f'<g class="m{number % COLOURS}"><svg x="7" y="7" overflow="visible">{shape}</svg></g>'
     return Markup(f'<svg class="swatch" width="14" height="14" aria-hidden="true">{inner}</svg>')  # noqa: S704 (numbers only)
 
@@ -128,7 +133,7 @@ def axis(scale: Scale = SHARE, unit: str = " %", *, plain: bool = False) -> Mark
         sign = "+" if tick > 0 and scale.low < 0 else ""
         text = f"{sign}{tick if plain else 100 * tick:g}".replace("-", "−") + (unit if place == len(scale.ticks) - 1 else "")
         drawn.append(f'<text x="{scale.x(tick):.2f}%" y="13" text-anchor="middle">{text}</text>')
-    return _svg("axis", "18", drawn)
+    return drawing("axis", "18", drawn)
 
 
 def stacked(cells: Cells) -> Markup:
@@ -141,9 +146,10 @@ def stacked(cells: Cells) -> Markup:
         if share >= LABEL_SHARE:
             drawn.append(f'<text class="on-{kind}" x="{100 * (left + share / 2):.2f}%" y="18">{size:,.0f}</text>')
         left += share
-    return _svg("stacked", "26", drawn)
+    return drawing("stacked", "26", drawn)
 
 
-def _svg(kind: str, height: str, drawn: Iterable[str]) -> Markup:
+def drawing(kind: str, height: str, drawn: Iterable[str]) -> Markup:
+    """A drawing as wide as its place, of shapes made of numbers."""
     # Only numbers were formatted into it; names are set beside it, escaped by the template.
     return Markup(f'<svg class="{kind}" width="100%" height="{height}" aria-hidden="true">{"".join(drawn)}</svg>')  # noqa: S704

@@ -26,6 +26,7 @@ from eyetest.reports.pictures import Drawn, Policy, drawn, policy
 from eyetest.reports.provenance import provenance
 from eyetest.reports.sheet import Sheet, written
 from eyetest.reports.sheets import RATIOS
+from eyetest.reports.size_chart import SizeChart, size_charts
 from eyetest.reports.tables_csv import as_csv
 from eyetest.reports.untrusted import Said, name, plain, said
 from eyetest.reports.wording import count, rate
@@ -137,6 +138,8 @@ class TaskView:
     knowledge: tuple[KnowledgeView, ...]
     heats: tuple[panels.Heat, ...]
     slices: tuple[panels.SliceChart, ...]
+    sizes: tuple[SizeChart, ...]
+    """Success rate against size; empty with fewer than two models of known size."""
     ranks: panels.Chart
     group_gaps: tuple[panels.SliceChart, ...]
     """False alarms, misses and refusals of each group beside the others."""
@@ -206,6 +209,7 @@ def _task(found: Gathered, task: str, place: int, numbers: dict[str, int], optio
         knowledge=tuple(_knowledge(one, one.knowledge, numbers, naming) for one in facts if one.knowledge is not None),
         heats=panels.heats([table for table in results.classes if table.task == task], numbers),
         slices=panels.slices(rows, numbers),
+        sizes=size_charts(rows, found.manifest.get("models", {})),
         ranks=panels.ranks([row for row in results.standings if row.task == task], numbers),
         group_gaps=panels.group_gaps([row for row in results.findings if row.task == task], numbers),
         items=() if options.redact else tuple(items_views([one for one in found.items if one.task == task], numbers)),

@@ -35,6 +35,15 @@ MEASURES: Mapping[str, Measure] = {
     "shapley_picture": Measure("share of the picture", "Shapley value of the picture beside question and guessing"),
     "shapley_question": Measure("share of the question", "Shapley value of the question beside picture and guessing"),
     "shapley_synergy": Measure("synergy", "what picture and question give together beyond what each gives alone"),
+    "circular_accuracy": Measure("right in every rotation", "questions answered rightly wherever the right option stood"),
+    "recall_by_position": Measure(
+        "right, by place of the right option",
+        "answers that are right where the right option stands there; equal for all if place means nothing",
+    ),
+    "position_prior": Measure(
+        "chosen, by place",
+        "of the answers read, those that choose the option standing there; 1 / options each if place means nothing",
+    ),
     "odds_ratio": Measure(
         "odds ratio, seeing and knowing", "1: knowing the fact and being right with the picture have nothing to do", share=False
     ),

@@ -36,6 +36,13 @@ MORE: tuple[tuple[str, str, str, tuple[str, ...]], ...] = (
         ("probabilities",),
     ),
     (
+        "positions",
+        "Places of options",
+        "Every question was asked with its options in every rotation, so that each option, the right one too, stood once in each "
+        "place. A model that looks at what options say chooses each place equally often.",
+        ("positions",),
+    ),
+    (
         "stability",
         "Repeats and wordings",
         "How far scores move when nothing but the sampling, or nothing but the wording, changes. "

@@ -10,6 +10,7 @@ from typing import Any
 from markupsafe import Markup
 
 from eyetest.evaluation.results import Results
+from eyetest.prices import dollars
 from eyetest.reports.untrusted import NAME_LENGTH, Said, link, said
 
 Fact = tuple[str, str | Said | Markup]
@@ -35,7 +36,7 @@ def provenance(manifest: Mapping[str, Any], results: Results, *, redact: bool) -
     for name, model in manifest.get("models", {}).items():
         simulated = "yes: its answers are computed from the right answers" if model.get("simulated") else "no"
         facts: tuple[Fact, ...] = (("identity", said(str(model.get("identity", "")))), ("simulated", simulated))
-        blocks.append(Block(said(f"Model: {name}", NAME_LENGTH), facts))
+        blocks.append(Block(said(f"Model: {name}", NAME_LENGTH), (*facts, *_cost(name, results), *_remarks(name, results))))
     blocks.append(Block(said("Signatures of the numbers"), tuple(signatures(results))))
     return tuple(blocks)
 
@@ -58,6 +59,37 @@ def _run(manifest: Mapping[str, Any], results: Results) -> Iterator[Fact]:
             yield f"answers {key}" if key != "answers" else key, said(str(results.counts[key]))
     for item in results.counts.get("inapplicable", ()):
         yield "does not apply", said(f"{item['condition']} to {item['samples']} samples of {item['task']}")
+
+
+def _cost(model: str, results: Results) -> Iterator[Fact]:
+    """What a model behind an API cost; nothing for one that costs nothing."""
+    account = _of_model("cost", model, results)
+    if not isinstance(account, Mapping):
+        return
+    usd, price = account.get("usd"), account.get("price")
+    if not isinstance(usd, int | float) or not isinstance(price, Mapping):
+        yield "cost", "unknown: its price is in no table"
+        return
+    parts = [f"{dollars(usd)} for all calls of this run"]
+    if account.get("batch"):
+        parts.append(f"Batch API at {price.get('batch_factor', 1)} of the price")
+    if account.get("without_usage"):
+        parts.append(f"without {account['without_usage']} answers that came without a count of tokens")
+    dated = f" of {price['as_of']}" if price.get("as_of") else ""
+    source = f" ({price['source']})" if price.get("source") else ""
+    parts.append(f"prices{dated}{source}: {price.get('input')} USD per million input tokens, {price.get('output')} output")
+    yield "cost", said("; ".join(parts), 600)
+
+
+def _remarks(model: str, results: Results) -> Iterator[Fact]:
+    found = _of_model("remarks", model, results)
+    for remark in found if isinstance(found, list | tuple) else ():
+        yield "remark", said(str(remark), 600)
+
+
+def _of_model(key: str, model: str, results: Results) -> Any:
+    by_model = results.counts.get(key)
+    return by_model.get(model) if isinstance(by_model, Mapping) else None
 
 
 def _flat(value: Any) -> str:

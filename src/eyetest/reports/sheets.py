@@ -245,6 +245,7 @@ PANELS: Mapping[Panel, tuple[str, str]] = {
     "dependence": ("dependence", "What picture, question and knowledge give"),
     "families": ("means", "Means of the tasks of one family"),
     "strata": ("strata", "Score over slices: error within them, and the mean of their means"),
+    "positions": ("positions", "What the place of an option does"),
     "repeats": ("repeats", "How much repeats of one prompt differ"),
     "prompts": ("prompts", "How much prompts differ"),
     "probabilities": ("probabilities", "What the probabilities of the options are worth"),

@@ -234,6 +234,7 @@ def _ranks(task: str, rows: Sequence[Standing]) -> Grid:
 _SHORT: Mapping[Panel, str] = {
     "dependence": "more about the picture",
     "probabilities": "probabilities",
+    "positions": "places of options",
     "repeats": "repeats",
     "prompts": "wordings",
     "fairness": "false alarms, misses, refusals",

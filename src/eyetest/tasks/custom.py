@@ -8,7 +8,7 @@ Columns are known by exact name; nothing is guessed. `--column ours=theirs` name
     image, images                         a path, or a list of paths, relative to the picture folder (the file's own by default)
     choices                               a list; or one column for each: choice_a, choice_b, ... or A, B, ...
     kind                                  `choice` where there are choices, else `text`
-    knowledge_question, context, entity, cluster
+    knowledge_question, caption, context, entity, cluster
 
 Any further column is metadata. In formats without lists (CSV, TSV, XLSX) a cell of `image`, `images` or `answers` that is a
 JSON list is read as one; `choices` may also be a Python list. Text is never split at commas, semicolons or bars.
@@ -37,7 +37,7 @@ AnswerIs = Literal["text", "letter", "index"]
 
 FIELDS = (
     *("id", "image", "images", "question", "choices", "answer", "answers"),
-    *("knowledge_question", "context", "entity", "cluster", "kind"),
+    *("knowledge_question", "caption", "context", "entity", "cluster", "kind"),
 )
 """Every field that a column can stand for, besides choice_a, choice_b, ..."""
 
@@ -166,6 +166,7 @@ class _Builder:
             raise BadRowError("empty question")
         choices = self._choices(row, cells.get("choices"))
         kind = _kind(cells.get("kind"), choices)
+        knowledge = _text(cells.get("knowledge_question"), "knowledge_question")
         sample = Sample(
             id=name,
             question=question,
@@ -175,7 +176,9 @@ class _Builder:
             images=self._images(row, cells),
             metadata={key: _json_value(value) for key, value in row.values.items() if key not in self.taken and _is_data(value)},
             context=_text(cells.get("context"), "context"),
-            knowledge_question=_text(cells.get("knowledge_question"), "knowledge_question"),
+            knowledge_question=knowledge,
+            knowledge_method=knowledge and "field",
+            caption=_text(cells.get("caption"), "caption"),
             entity=_text(cells.get("entity"), "entity"),
             cluster=_text(cells.get("cluster"), "cluster"),
         )

@@ -69,7 +69,7 @@ _FIELDS: tuple[tuple[tuple[str, ...], Callable[[object], bool], str], ...] = (
         "a tuple of Images, each with a path (as text) or data (bytes)",
     ),
     (
-        ("context", "picture_text", "knowledge_question", "entity", "cluster"),
+        ("context", "picture_text", "knowledge_question", "knowledge_method", "caption", "entity", "cluster"),
         lambda value: value is None or isinstance(value, str),
         "a text or None",
     ),

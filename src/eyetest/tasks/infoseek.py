@@ -16,7 +16,7 @@ K is the question about the entity by name (`entity_question`). `val:infoseek3k_
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,7 @@ from eyetest.readers.load_report import LoadReport
 from eyetest.readers.row import Row, listed
 from eyetest.readers.rows import columns
 from eyetest.scorers import TextScorer
+from eyetest.scorers.converter import leaks
 from eyetest.tasks.dataset_files import BadRowError, plain, samples
 from eyetest.tasks.entity_question import entity_question
 from eyetest.tasks.infoseek_files import SPLITS, SUBSETS, Joined, Pictures, name, rows
@@ -128,7 +129,7 @@ def _sample(beside: _Beside, split: str, report: LoadReport, row: Row) -> Sample
             report.warn("doubtful knowledge question", row.place, f"{made.rule}: {shown(made.text)}")
     elif beside.entities.there:
         report.warn("no entity: no knowledge question", row.place, data_id)
-    return Sample(
+    sample = Sample(
         id=data_id,
         question=question.strip(),
         target=target,
@@ -140,6 +141,10 @@ def _sample(beside: _Beside, split: str, report: LoadReport, row: Row) -> Sample
         cluster=image_id if entity is None else entity[0],
         metadata=metadata,
     )
+    if made is not None and leaks(sample, made.text):
+        report.warn("the knowledge question names the answer: not asked", row.place, shown(made.text))
+        return replace(sample, knowledge_question=None, knowledge_method=None)
+    return sample
 
 
 def answers(values: Any) -> tuple[tuple[str, ...], list[float] | None]:

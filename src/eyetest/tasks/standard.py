@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
-from eyetest.metrics import Accuracy, BalancedAccuracy, MacroF1, MacroPrecision, MacroRecall, Metric, SuccessRate
+from eyetest.metrics import Accuracy, AnswerInOutput, BalancedAccuracy, MacroF1, MacroPrecision, MacroRecall, Metric, SuccessRate
 from eyetest.metrics.multilabel import HammingLoss, Jaccard, MultilabelMacroF1, MultilabelMacroPrecision, MultilabelMacroRecall
 from eyetest.metrics.transcription import BagF1, BagPrecision, BagRecall, Bleu, CharacterErrorRate, WordErrorRate
 from eyetest.scorers import ChoiceScorer, DescriptionScorer, LabelsScorer, TextScorer, TranscriptionScorer
@@ -22,7 +22,7 @@ METRICS: Mapping[Kind, tuple[Metric, ...]] = {
         BalancedAccuracy(),
         SuccessRate(),
     ),
-    "text": (Accuracy(), Accuracy(policy="parsed_only"), SuccessRate()),
+    "text": (Accuracy(), Accuracy(policy="parsed_only"), AnswerInOutput(), SuccessRate()),
     "transcription": (
         BagF1(),
         BagF1(policy="parsed_only"),
