@@ -52,6 +52,7 @@ benchmarks: $(VENV)/.dev  ## speed and memory, printed beside the peers' figures
 	$(BIN)/python benchmarks/overhead.py
 	$(BIN)/python benchmarks/metrics.py
 	$(BIN)/python benchmarks/stats.py
+	$(BIN)/python benchmarks/api.py
 
 clean:
 	rm -rf $(VENV) demo build dist

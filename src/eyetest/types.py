@@ -286,7 +286,11 @@ Condition = Callable[[Sample, Random], tuple[Sample, ...]]
 
 
 class Model(Protocol):
-    """Anything that answers requests."""
+    """Anything that answers requests.
+
+    Optional beside what stands here: `remarks`, a tuple of sentences on what became apparent while it was asked (the server
+    ignores logprobs, say), read after the run; `prepare` and `keep_in`, see `models.Prepares` and `models.Keeps`.
+    """
 
     name: str
     """The model as the user named it."""

@@ -389,7 +389,8 @@ def test_the_questions_have_every_shape_and_tell_real_models_nothing() -> None:
 
 
 @pytest.mark.parametrize(
-    "spec", ["oracle", "chance", "majority", "constant:A", "constant:A,decode=true", "phantom", "ocr_linear:text=dataset"]
+    "spec",
+    ["oracle", "chance", "majority", "constant:A", "constant:A,decode=true", "phantom", "ocr_linear:text=dataset", "eyechart"],
 )
 def test_the_built_in_models_conform(spec: str) -> None:
     found = checked(lambda: build(spec))
