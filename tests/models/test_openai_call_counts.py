@@ -17,6 +17,9 @@ from eyetest.types import Message, Request, Response
 N = 12
 SCHEMA = '{"type": "object", "properties": {"answer": {"type": "string"}}, "required": ["answer"], "additionalProperties": false}'
 
+SENT: dict[str, dict[str, Any]] = {"logprobs": {"labels": ("A", "B")}, "response_format": {"schema": SCHEMA}}
+"""What a request holds for a field to be sent."""
+
 RETRIED = {
     *("hang", "stall", "closed", "cut", "malformed", "not_json", "html", "empty", "no_choices", "null_content", "wrong_types"),
     *("408", "409", "429", "500", "502", "503", "504"),
@@ -98,7 +101,7 @@ def test_what_ends_the_run_ends_it_at_the_first_request(fault: str) -> None:
 
 @pytest.mark.parametrize("field", REJECTABLE)
 def test_a_field_that_the_server_rejects_costs_one_call_and_is_left_out_from_then_on(field: str) -> None:
-    sent: dict[str, Any] = {"logprobs": {"labels": ("A", "B")}, "response_format": {"schema": SCHEMA}}.get(field, {})
+    sent = SENT.get(field, {})
     with FakeServer(settings=FakeServerSettings(rejects=(field,))) as server:
         responses, remarks = answers(server, asked(**sent))
         assert {one.status for one in responses} == {"ok"}
@@ -111,7 +114,7 @@ def test_a_field_that_the_server_rejects_costs_one_call_and_is_left_out_from_the
 
 @pytest.mark.parametrize("field", IGNORABLE)
 def test_a_field_that_the_server_ignores_costs_no_call_and_is_said_where_it_shows(field: str) -> None:
-    sent: dict[str, Any] = {"logprobs": {"labels": ("A", "B")}, "response_format": {"schema": SCHEMA}}.get(field, {})
+    sent = SENT.get(field, {})
     with FakeServer(settings=FakeServerSettings(ignores=(field,))) as server:
         _, remarks = answers(server, asked(**sent))
         assert server.log.outcomes == Counter({"ok": N})
