@@ -131,6 +131,8 @@ class GenerationConfig(_Section):
     max_tokens: Annotated[int, Field(ge=1, le=2**31 - 1, description="longest answer in tokens")] = 256
 
 
+Preset = Literal["mmsoc", "role_of_llms"]
+
 PRESETS: Mapping[str, Mapping[str, Any]] = {
     "mmsoc": {"generation": {"temperature": 1.0, "top_p": 0.9, "max_tokens": 256}, "repeats": 3},
     "role_of_llms": {
@@ -146,7 +148,7 @@ arXiv 2410.12329, greedy, with the three conditions that serve all its tables; i
 class RunConfig(_Section):
     """A whole run."""
 
-    preset: Literal["mmsoc", "role_of_llms"] | None = Field(None, description="settings of a paper; what the run file says itself goes before")
+    preset: Preset | None = Field(None, description="settings of a paper; what the run file says itself goes before")
 
     tasks: tuple[DataConfig, ...] = Field((), description="datasets")
     models: tuple[ModelConfig, ...] = Field((), description="models")

@@ -158,7 +158,8 @@ def test_sections_come_in_order_and_the_numbers_are_those_of_the_run(tmp_path: P
     text = page(found)
     seen = harmless(text)
     sections = re.findall(r'<section id="(\w+)">', text)
-    assert sections == ["words", "scores", "models", "picture", "knowledge", "mistakes", "samples", "prompts", "provenance"]
+    expected = ["words", "scores", "models", "picture", "knowledge", "across", "mistakes", "samples", "prompts", "provenance"]
+    assert sections == expected
     said = re.sub(r"\s+", " ", seen.text)
     assert "needs the picture: 75 % right with the picture; without it 25 %, which cannot be told from guessing (25 %)." in said
     assert "Of 40 questions: 30 right with the picture, 10 without it, where guessing gives about 10; 20 only with it" in said

@@ -28,6 +28,7 @@ def sheets(folder: Path) -> dict[str, Sheet]:
 def test_every_table_of_a_run_is_there(tmp_path: Path) -> None:
     expected = {"cells", "scores", "failures", "differences", "gap_rates", "knowledge", "classes", "confusion"}
     expected |= {"dependence", "ranks", "models"}
+    expected |= {"score_with_and_without", "options", "score_and_knowledge", "sufficiency_necessity"}
     assert set(sheets(tmp_path)) == expected
 
 

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 from cyclopts import Parameter, Token
 
 from eyetest.conditions import whole_conditions
-from eyetest.config import RunConfig, read_run_file, run_config, with_model_files
+from eyetest.config import Preset, RunConfig, read_run_file, run_config, with_model_files
 from eyetest.errors import UsageError
 
 
@@ -64,7 +64,7 @@ class GridOptions:
         tuple[str, ...], flag("Viewing conditions, comma-separated; + composes. See: eyetest list conditions.")
     ] = ()
     prompt: Annotated[tuple[str, ...], flag("Prompt names, comma-separated.")] = ()
-    preset: Annotated[Literal["mmsoc"] | None, flag("Settings of a paper: temperature, length, repeats.")] = None
+    preset: Annotated[Preset | None, flag("Settings of a paper: temperature, length, repeats, conditions.")] = None
     repeats: Annotated[int | None, whole("How often each question is asked.")] = None
     seed: Annotated[int | None, whole("All randomness derives from it.")] = None
     temperature: Annotated[float | None, flag("Sampling temperature; 0 is greedy.")] = None

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from eyetest.evaluation.audit import Audit
 from eyetest.evaluation.groups import by_group
 from eyetest.evaluation.items import Item, items
 from eyetest.evaluation.rescore import summed_up
@@ -15,6 +16,7 @@ from eyetest.evaluation.rundir import finished, read_manifest
 from eyetest.evaluation.table import Table
 from eyetest.reports.cards import Asked, Card, choose, collect
 from eyetest.reports.facts import Facts, facts_of
+from eyetest.reports.paper_printed import paper_sheets
 from eyetest.reports.sheet import Sheet
 from eyetest.reports.sheets import items_sheet, sheets_of
 
@@ -33,6 +35,8 @@ class Gathered:
     """Every question that was asked with its picture and as pure knowledge, by model."""
     examples: Mapping[str, tuple[Asked, ...]]
     """Task -> one example of what each condition x prompt x kind asked."""
+    audits: tuple[Audit, ...] = ()
+    """What `eyetest audit` concludes; empty for a plain report."""
 
     @property
     def to_keep(self) -> tuple[Sheet, ...]:
@@ -65,7 +69,9 @@ def gather(
     manifest = read_manifest(directory)
     predictions = finished(directory)
     table, results = summed or summed_up(directory, by)
-    groups = by_group({cell: table.columns(cell) for cell in table.cells})
+    columns = {cell: table.columns(cell) for cell in table.cells}
+    groups = by_group(columns)
     facts = facts_of(groups, results, seed=results.seed)
     cards, examples = collect(predictions, choose(table, groups, seed=results.seed)) if samples else ((), {})
-    return Gathered(directory, manifest, results, facts, sheets_of(results, facts), cards, tuple(items(groups, table)), examples)
+    sheets = (*sheets_of(results, facts), *paper_sheets(columns, facts, seed=results.seed))
+    return Gathered(directory, manifest, results, facts, sheets, cards, tuple(items(groups, table)), examples)

@@ -16,12 +16,14 @@ from markupsafe import Markup
 from eyetest.evaluation.results import PairRow, Row
 from eyetest.metrics import KnowledgeTable
 from eyetest.reports import charts, panels, sentences
+from eyetest.reports.audit_page import audit_views
 from eyetest.reports.cards import OUTCOMES, Asked, Card, Given
 from eyetest.reports.facts import Facts, named_cells, naming_of
 from eyetest.reports.gather import Gathered
 from eyetest.reports.latex import as_latex
 from eyetest.reports.more import MORE, ItemsView, items_views, meanings_of
 from eyetest.reports.naming import KINDS, Naming, of_cells
+from eyetest.reports.paper_figures import paper_view
 from eyetest.reports.pictures import Drawn, Policy, drawn, policy
 from eyetest.reports.provenance import provenance
 from eyetest.reports.sheet import Sheet, written
@@ -179,6 +181,8 @@ def page(found: Gathered, options: Options = PLAIN) -> str:
         meanings=meanings_of(found.results.findings),
         more=MORE,
         bars=any(one.cells for one in found.facts),
+        audits=audit_views(found.audits, numbers, redact=options.redact),
+        paper=paper_view(found.facts, map(_shown, found.sheets), numbers),
     )
     return text.lstrip()  # macros leave their line ends
 
