@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from eyetest.errors import ModelError
-from eyetest.models import openai_api
+from eyetest.models import openai_api, openai_pace
 from eyetest.models.fake_server import FakeServer, FakeServerSettings
 from eyetest.models.fake_settings import FAULTS, IGNORABLE, REJECTABLE
 from eyetest.models.openai_api import openai
@@ -45,6 +45,7 @@ def clean(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(openai_api, "BACKOFF", 0.01)
+    monkeypatch.setattr(openai_pace, "FIRST_TIMEOUT", 0.2)
 
 
 def asked(*, labels: tuple[str, ...] = (), schema: str | None = None) -> list[Request]:

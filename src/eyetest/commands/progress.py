@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from types import TracebackType
 from typing import Self
@@ -10,6 +11,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
 from rich.progress import Progress as Bar
 
+from eyetest.commands.say import say
 from eyetest.evaluation.run import Progress
 from eyetest.prices import Budget, dollars
 
@@ -18,6 +20,18 @@ REFRESH = 0.1
 
 LINES = (5.0, 60.0)
 """Seconds before the first plain line, and the longest time between two."""
+
+
+class _Said(logging.Handler):
+    """What models say of work that takes hours (a batch was submitted, half of it is answered), a line each."""
+
+    def __init__(self, console: Console) -> None:
+        super().__init__(logging.INFO)
+        self._console = console
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Print one message."""
+        say(self._console, record.getMessage())
 
 
 class Shown:
@@ -30,10 +44,13 @@ class Shown:
         self._said = (self._next, 0)
         self._gap = LINES[0]
         self._bar: Bar | None = None
+        self._logger, self._said_by_models = logging.getLogger("eyetest"), _Said(console)
         if not self.live:
             self._next += self._gap
 
     def __enter__(self) -> Self:
+        self._logger.addHandler(self._said_by_models)
+        self._logger.setLevel(logging.INFO)
         if self.live:
             self._bar = Bar(
                 TextColumn("[bold]asking"),
@@ -67,6 +84,8 @@ class Shown:
         self.console.print(said, highlight=False, soft_wrap=True)
 
     def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None) -> None:
+        self._logger.removeHandler(self._said_by_models)
+        self._logger.setLevel(logging.NOTSET)
         if self._bar is not None:
             self._bar.stop()
 

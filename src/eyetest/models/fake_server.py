@@ -28,6 +28,7 @@ import orjson
 
 from eyetest.errors import MissingExtraError, UsageError
 from eyetest.models.fake_answers import Answer, Body, Unanswered, answer_of, from_mapping, last_user_text
+from eyetest.models.fake_batch import FakeBatches
 from eyetest.models.fake_limits import Limits
 from eyetest.models.fake_log import Journal, Log, Received
 from eyetest.models.fake_replies import BROKEN, CODES, bomb, ending, rejected, rejection, reply
@@ -78,6 +79,7 @@ class _Handlers:
         self._latency = settings.serving_time()
         self._limits = Limits(0 if settings.queue else settings.concurrency, settings.per_minute)
         self._places = asyncio.Semaphore(settings.concurrency) if settings.queue else None
+        self.batches = FakeBatches(settings.batch_delay, settings.batch_faults, self._refuse)
 
     def app(self) -> web.Application:
         """Routes under `/v1`, and `/log`."""
@@ -85,14 +87,19 @@ class _Handlers:
         app.router.add_post("/v1/chat/completions", self._chat)
         app.router.add_get("/v1/models", self._models)
         app.router.add_get("/log", self._log)
+        self.batches.mount(app)
         return app
 
     async def _log(self, _request: web.Request) -> web.Response:
-        return _json(200, self.log.as_dict())
+        counts = self.batches.counts
+        return _json(200, self.log.as_dict() | ({"batches": dict(sorted(counts.items()))} if counts else {}))
+
+    def _refuse(self, request: web.Request) -> web.Response | None:
+        return self._error(request, 401, "invalid_api_key") if self._locked_out(request) else None
 
     async def _models(self, request: web.Request) -> web.Response:
-        if self._locked_out(request):
-            return self._error(request, 401, "invalid_api_key")
+        if (refused := self._refuse(request)) is not None:
+            return refused
         return _json(200, {"object": "list", "data": [{"id": self._settings.model or "fake", "object": "model"}]})
 
     async def _chat(self, request: web.Request) -> web.StreamResponse:
@@ -324,6 +331,11 @@ class FakeServer:
     def log(self) -> Log:
         """What was counted so far."""
         return self._handlers.log
+
+    @property
+    def batches(self) -> FakeBatches:
+        """Its Batch API, with counts."""
+        return self._handlers.batches
 
     def __enter__(self) -> FakeServer:
         self._loop = asyncio.new_event_loop()

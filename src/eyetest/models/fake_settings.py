@@ -42,6 +42,9 @@ IGNORABLE = ("logprobs", "n", "response_format", "seed")
 REJECTABLE = ("max_tokens", "temperature", "top_p", "seed", "n", "logprobs", "response_format")
 """Fields that a server may answer with HTTP 400 (`temperature`: unless it is 1; `logprobs`: unless false)."""
 
+BATCH_FAULTS = ("ok", "failed", "failed_line", "limit", "expired", "cancelled", "shuffled", "lost", "cut")
+"""What may happen to a batch."""
+
 
 @dataclass(frozen=True, slots=True)
 class FakeServerSettings:
@@ -85,6 +88,10 @@ class FakeServerSettings:
     """Requests a minute, then HTTP 429, told in `x-ratelimit-*` headers; 0 is no limit. A full minute's may come at once."""
     log: Path | None = None
     """JSON Lines file to which every attempt is appended."""
+    batch_delay: float = 0.0
+    """Seconds that a batch spends in each of its states."""
+    batch_faults: tuple[str, ...] = ()
+    """What happens to batch 0, 1, ...: of `BATCH_FAULTS`, which `fake_batch` explains."""
 
     def __post_init__(self) -> None:
         for fault in (*self.faults, *self.rates):
@@ -99,6 +106,7 @@ class FakeServerSettings:
             raise UsageError("fake server: nothing waits in a queue without a limit. Set concurrency, e.g. to 1.")
         _check_fields("ignored field", self.ignores, IGNORABLE)
         _check_fields("rejected field", self.rejects, REJECTABLE)
+        _check_fields("batch fault", self.batch_faults, BATCH_FAULTS)
         _check_fields("reasoning", (self.reasoning,), get_args(Reasoning))
 
     def ignoring(self, name: str) -> bool:

@@ -31,6 +31,7 @@ import orjson
 
 from eyetest.errors import BadImageError, MissingExtraError
 from eyetest.images import api_form
+from eyetest.models.openai_batch import OpenAIBatchModel
 from eyetest.models.openai_faults import no_access, no_answer, no_money, no_server
 from eyetest.models.openai_learned import Learned
 from eyetest.models.openai_pace import Gate, Pace, Patience
@@ -62,14 +63,16 @@ FIELD_REFUSED = frozenset({400, 422})
 """HTTP statuses of a request that has a field which the server does not take."""
 
 
-def openai(argument: str, options: Mapping[str, str], seed: int) -> OpenAIModel:
+def openai(argument: str, options: Mapping[str, str], seed: int) -> OpenAIModel | OpenAIBatchModel:
     """An OpenAI-compatible endpoint, openai:NAME, with options after commas, e.g. base_url=URL,concurrency=64.
 
     The spec wins over the run file's options; `seed` only jitters the waits. Raises UsageError on a wrong option and
-    ModelError when a server elsewhere needs a key and there is none.
+    ModelError when a server elsewhere needs a key and there is none. With batch=true, through the Batch API.
     """
     settings = read_settings(argument, options)
-    return OpenAIModel(settings, read_key(settings), name=f"openai:{argument}", seed=seed)
+    key = read_key(settings)
+    model = OpenAIModel(settings, key, name=f"openai:{argument}", seed=seed)
+    return OpenAIBatchModel(settings, key, name=model.name, identity=model.identity) if settings.batch else model
 
 
 async def _read(reply: aiohttp.ClientResponse) -> bytes | None:

@@ -1,4 +1,4 @@
-"""The calls of OpenAI's Batch API: upload, create, look, list, cancel, download. From the standard library: hours lie between them.
+"""The calls of OpenAI's Batch API: upload, create, look, list, cancel, download. Standard library only: minutes lie between them.
 
 Source: platform.openai.com/docs/api-reference/batch and /files.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import http.client
+import math
 import re
 import urllib.error
 import urllib.request
@@ -70,7 +71,7 @@ class Batch:
     """Our own name for it, out of its metadata; empty for other people's batches."""
     status: str
     created: float
-    """Unix seconds."""
+    """Unix seconds; infinity where the server does not say, so that a list is read on."""
     files: tuple[str, ...]
     """Files that hold its results: output, then errors."""
     completed: int
@@ -198,7 +199,7 @@ class BatchServer:
     ) -> Iterator[http.client.HTTPResponse]:
         """The server's reply with a status of 2xx. Raises Unavailable or ModelError."""
         # read_settings lets only http and https pass.
-        request = urllib.request.Request(self._base + path, data=body, headers=dict(headers or {}), method=method)  # type: ignore[arg-type]  # noqa: S310
+        request = urllib.request.Request(self._base + path, data=body, headers=dict(headers or {}), method=method)  # noqa: S310
         if self._key:
             request.add_unredirected_header("Authorization", f"Bearer {self._key}")
         try:
@@ -264,7 +265,7 @@ class BatchServer:
             id,
             str(metadata.get("eyetest", "")),
             str(said.get("status")),
-            float(created) if isinstance(created, int | float) else 0.0,
+            float(created) if isinstance(created, int | float) else math.inf,
             tuple(files),
             completed if isinstance(completed, int) else 0,
             tuple(self._error(_mapping(one)) for one in told) if isinstance(told, list) else (),

@@ -95,5 +95,5 @@ def _apply(found: dict[str, Kept], row: Any) -> None:
         found[token] = Kept(tuple(map(str, row["ids"])), float(row["at"]))
     elif "id" in row:
         found[token].id = str(row["id"])
-    else:
-        del found[row["done"] and token]
+    elif row["done"]:
+        del found[token]

@@ -26,6 +26,9 @@ OPTIONS: Mapping[str, type] = {
     "min_attempt_timeout": float,
     "tokens_key": str,
     "reasoning_effort": str,
+    "batch": bool,
+    "batch_size": int,
+    "poll": float,
 }
 """Options of the spec and of the run file."""
 
@@ -34,6 +37,9 @@ TOKENS_KEYS = ("max_tokens", "max_completion_tokens")
 
 LARGEST_KEY = 4096
 """Bytes of the largest key file."""
+
+LARGEST_BATCH = 50_000
+"""Requests that a batch may hold."""
 
 MOST_AT_ONCE = 10_000
 """Largest concurrency: each request in flight holds a socket and a body."""
@@ -67,6 +73,12 @@ class Settings:
     """Which of `TOKENS_KEYS` names the longest answer; None: the first, and the second once the server asks for it."""
     reasoning_effort: str | None = None
     """Passed on as it is, e.g. `low`; part of the identity."""
+    batch: bool = False
+    """Whether to ask through the Batch API: see `openai_batch`."""
+    batch_size: int = 5000
+    """Most requests in a batch."""
+    poll: float = 5.0
+    """Seconds until the first look at a batch; the later ones come more seldom."""
 
     @property
     def url(self) -> str:
@@ -122,14 +134,15 @@ def _check(settings: Settings) -> None:
         )
     if settings.tokens_key not in (None, *TOKENS_KEYS):
         raise unknown("tokens_key", settings.tokens_key, TOKENS_KEYS, "model openai")
-    least = {"concurrency": 1, "retries": 0, "max_side": 1}
+    least = {"concurrency": 1, "retries": 0, "max_side": 1, "batch_size": 1}
     for option, minimum in least.items():
         value = getattr(settings, option)
         if value is not None and value < minimum:
             raise UsageError(f"model openai: {option}={value} is too small; expected {minimum} or more.")
-    if settings.concurrency > MOST_AT_ONCE:
-        raise UsageError(f"model openai: concurrency={settings.concurrency} is too large; expected {MOST_AT_ONCE} or less.")
-    for option in ("timeout", "min_attempt_timeout"):
+    for option, most in {"concurrency": MOST_AT_ONCE, "batch_size": LARGEST_BATCH}.items():
+        if getattr(settings, option) > most:
+            raise UsageError(f"model openai: {option}={getattr(settings, option)} is too large; expected {most} or less.")
+    for option in ("timeout", "min_attempt_timeout", "poll"):
         if not getattr(settings, option) > 0:
             raise UsageError(f"model openai: {option}={getattr(settings, option)} is not a number of seconds above 0.")
 
