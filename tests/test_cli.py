@@ -65,7 +65,7 @@ MISTAKES = {
     "unknown command": (
         ("rum",),
         "Unknown command 'rum'. Did you mean 'run'? "
-        "Known: calibrate, caption, check, compare, conform, demo, judge, knowledge, list, plausible, report, run, score, "
+        "Known: audit, calibrate, caption, check, compare, conform, demo, export, judge, knowledge, list, plausible, report, run, score, "
         "serve-fake.",
     ),
     "unknown flag": (run("--modle", "x"), "Unknown option: --modle. Did you mean --model? See: eyetest run --help"),

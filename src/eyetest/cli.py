@@ -30,6 +30,8 @@ COMMANDS = {
     "calibrate": ("eyetest.commands.calibrate:calibrate", "How far judge and rules agree with people, and the corrected rate."),
     "knowledge": ("eyetest.commands.knowledge:knowledge", "Let a model write the knowledge questions of a dataset to a file."),
     "caption": ("eyetest.commands.caption:caption", "Let a model describe the pictures of a dataset in a file."),
+    "audit": ("eyetest.commands.audit:audit", "Does a dataset need its pictures, and does a model fail to see or to know?"),
+    "export": ("eyetest.commands.export:export", "Write the completions of a run as plain JSON Lines."),
     "report": ("eyetest.commands.report:report", "Print the tables of a finished run."),
     "compare": ("eyetest.commands.compare:compare", "Compare two runs on the same samples, paired."),
     "plausible": ("eyetest.commands.plausible:plausible", "Can a published accuracy and macro-F1 belong together?"),

@@ -11,8 +11,8 @@ from eyetest.types import Origin, Request, Response, Sample
 EXAMPLE = '{"id": "q1", "completion": "Paris"}'
 
 
-def asked(id, condition="image", *, task="cities", repeat=0):
-    return Request((), origin=Origin(task, Sample(id, "Which city?", ("Paris",)), condition, repeat=repeat))
+def asked(id, condition="image", *, task="cities", repeat=0, variant=0):
+    return Request((), origin=Origin(task, Sample(id, "Which city?", ("Paris",)), condition, repeat=repeat, variant=variant))
 
 
 def responses(model, *requests):
@@ -105,7 +105,7 @@ def test_the_same_key_twice_names_both_lines(script, first, second, key):
     path = script({"id": "q0", "completion": "a"}, first | {"completion": "b"}, "", second | {"completion": "b"})
     assert refusal(path) == (
         f"{path}:4: the completion for {key} is already given in line 2. "
-        f"Keep one of the two, or tell them apart by condition, task or repeat."
+        f"Keep one of the two, or tell them apart by condition, task, repeat or variant."
     )
 
 
@@ -133,7 +133,8 @@ def test_the_same_key_twice_names_both_lines(script, first, second, key):
         ),
         (
             {"id": "q1", "completion": "a", "conditon": "image"},
-            "unknown field 'conditon'. Did you mean 'condition'? Known: id, completion, condition, task, repeat.",
+            "unknown field 'conditon'. Did you mean 'condition'? "
+            "Known: id, completion, condition, task, repeat, variant, status.",
         ),
         ("[1]", f"is a list, not an object. Expected {EXAMPLE}."),
         ('"Paris"', f"is a str, not an object. Expected {EXAMPLE}."),
@@ -270,3 +271,36 @@ def test_a_script_with_lone_surrogates_has_an_identity():
 
 def test_a_script_whose_name_no_system_can_hold():
     assert refusal("a\0b") == f"a\0b: cannot be read (embedded null byte). Expected one object a line, such as {EXAMPLE}."
+
+
+def test_variants_are_told_apart_and_weigh_least(script):
+    model = build(
+        "scripted:"
+        + script(
+            {"id": "q", "completion": "any"},
+            {"id": "q", "variant": 1, "completion": "second"},
+            {"id": "q", "repeat": 2, "completion": "third repeat"},
+        )
+    )
+    found = responses(model, asked("q"), asked("q", variant=1), asked("q", variant=1, repeat=2))
+    assert [one.text for one in found] == ["any", "second", "third repeat"]
+
+
+def test_a_status_is_what_became_of_the_call(script):
+    statuses = ("ok", "truncated", "refused", "blocked", "error", "bad_image")
+    model = build("scripted:" + script(*({"id": one, "completion": "text", "status": one} for one in statuses)))
+    found = responses(model, *map(asked, statuses))
+    assert [(one.status, one.text) for one in found] == [(one, "text") for one in statuses]
+    assert [bool(one.error) for one in found] == [False, False, False, True, True, True]
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"status": "refusd"}, "unknown status 'refusd'. Did you mean 'refused'? Known: ok, truncated,"),
+        ({"status": 3}, "status is 3, not a text. Put it in quotes."),
+        ({"variant": -1}, "variant is -1, not a whole number from 0. Leave it out for every variant."),
+    ],
+)
+def test_a_wrong_status_or_variant_is_named(script, fields, message):
+    assert f":1: {message}" in refusal(script({"id": "q", "completion": "a", **fields}))

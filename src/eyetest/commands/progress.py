@@ -44,6 +44,7 @@ class Shown:
         self._said = (self._next, 0)
         self._gap = LINES[0]
         self._bar: Bar | None = None
+        self._last: Progress | None = None
         self._logger, self._said_by_models = logging.getLogger("eyetest"), _Said(console)
         if not self.live:
             self._next += self._gap
@@ -67,6 +68,7 @@ class Shown:
 
     def __call__(self, progress: Progress) -> None:
         """Show these counts if it is time to."""
+        self._last = progress
         now = time.monotonic()
         if now < self._next:
             return
@@ -80,14 +82,18 @@ class Shown:
         self._said = (now, progress.done)
         self._gap = min(LINES[1], self._gap * 2)
         self._next = now + self._gap
-        said = f"{progress.done}/{progress.total} done, {counts(progress)}{left}"
-        self.console.print(said, highlight=False, soft_wrap=True)
+        self._line(progress, left)
+
+    def _line(self, progress: Progress, left: str) -> None:
+        self.console.print(f"{progress.done}/{progress.total} done, {counts(progress)}{left}", highlight=False, soft_wrap=True)
 
     def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None) -> None:
         self._logger.removeHandler(self._said_by_models)
         self._logger.setLevel(logging.NOTSET)
         if self._bar is not None:
             self._bar.stop()
+        elif self._last is not None and self._said[1] not in (0, self._last.done):
+            self._line(self._last, "")
 
 
 def counts(progress: Progress) -> str:

@@ -33,7 +33,7 @@ def report(
     if embed_pictures and redact:
         raise UsageError("--embed-pictures and --redact contradict each other. Leave one out.")
     if html is not None:
-        _refuse_run_file(html, run_directory)
+        refuse_run_file(html, run_directory)
     slices = tuple(commas("--by", by)) or None
     if html is None and csv is None and latex is None:
         table, results = summed_up(run_directory, slices)
@@ -55,7 +55,7 @@ def report(
     return 0
 
 
-def _refuse_run_file(page: Path, run_directory: Path) -> None:
+def refuse_run_file(page: Path, run_directory: Path) -> None:
     """Raise UsageError where the page would take the place of a run's own file, in this run directory or another."""
     try:
         taken = page.exists() and any(

@@ -100,7 +100,7 @@ def say_costs(console: Console, progress: Progress) -> None:
             if account.asked:
                 say(console, f"{account.model}: cost unknown for {account.asked} answers asked now. {UNPRICED}")
             continue
-        earlier = f", {dollars(account.earlier)} by earlier calls of this run" if account.earlier else ""
+        earlier = f", {dollars(account.earlier)} at most by earlier calls of this run" if account.earlier else ""
         line = f"{account.model}: {dollars(account.spent)} for {account.asked} answers asked now{earlier}{_dated(account)}"
         if account.without_usage:
             line += f"; {account.without_usage} came without a count of tokens and are not in it"

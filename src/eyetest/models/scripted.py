@@ -5,24 +5,25 @@ A script is a JSON Lines file. Each line names a sample and what is answered to 
     {"id": "q1", "completion": "Paris"}
     {"id": "q1", "condition": "no_image", "completion": "I cannot see a picture."}
 
-`condition`, `task` and `repeat` are optional; a line without one holds for all of them. Where several lines fit, one that
-names the condition wins, then one that names the task, then one that names the repeat.
+`condition`, `task`, `repeat` and `variant` are optional; a line without one holds for all of them. Where several lines fit, one
+that names the condition wins, then one that names the task, then the repeat, then the variant. `status`, also optional, is what
+became of the call: `refused` where the server said no, `error` where it failed (`eyetest export` writes all of these).
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
 import orjson
 
 from eyetest.errors import DataError, UsageError, nearest
 from eyetest.models.baselines import Simulated, read_spec
 from eyetest.models.function import call, fingerprint, in_order
-from eyetest.types import Model, Origin, Response
+from eyetest.types import Model, Origin, Response, ResponseStatus
 
-FIELDS = ("id", "completion", "condition", "task", "repeat")
+FIELDS = ("id", "completion", "condition", "task", "repeat", "variant", "status")
 EXAMPLE = '{"id": "q1", "completion": "Paris"}'
 
 
@@ -33,10 +34,15 @@ class Key(NamedTuple):
     condition: str | None = None
     task: str | None = None
     repeat: int | None = None
+    variant: int | None = None
 
     def __str__(self) -> str:
-        named = {"condition": self.condition, "task": self.task, "repeat": self.repeat}
+        named = {"condition": self.condition, "task": self.task, "repeat": self.repeat, "variant": self.variant}
         return f"id {self.id!r}" + "".join(f", {field} {value!r}" for field, value in named.items() if value is not None)
+
+
+Completion = str | Response
+"""A completion; a Response where the call did not simply succeed."""
 
 
 class Scripted(Simulated):
@@ -45,7 +51,7 @@ class Scripted(Simulated):
     where: what the table came from, for that error.
     """
 
-    def __init__(self, name: str, table: Mapping[Key, str], where: str) -> None:
+    def __init__(self, name: str, table: Mapping[Key, Completion], where: str) -> None:
         super().__init__(name, f"{name} {table_digest(table)}")
         self._table = table
         self._where = where
@@ -53,8 +59,9 @@ class Scripted(Simulated):
     def answer(self, origin: Origin) -> Response:
         """The most specific completion for the sample."""
         for key in fitting(origin):
-            if key in self._table:
-                return Response(self._table[key])
+            found = self._table.get(key)
+            if found is not None:
+                return found if isinstance(found, Response) else Response(found)
         missing = f"no completion for id {origin.sample.id!r} under condition {origin.condition!r} in {self._where}"
         return Response(status="error", error=missing)
 
@@ -71,7 +78,7 @@ class ScriptedFunction(Simulated):
         return call(self._function, origin)
 
 
-def table_digest(table: Mapping[Key, str]) -> str:
+def table_digest(table: Mapping[Key, Completion]) -> str:
     """Identity of a script's contents, whatever the order of its lines."""
     entries = sorted(map(repr, table.items()))
     return "sha256:" + hashlib.sha256("\n".join(entries).encode()).hexdigest()[:16]
@@ -82,22 +89,23 @@ def fitting(origin: Origin) -> Iterator[Key]:
     for condition in (origin.condition, None):
         for task in (origin.task, None):
             for repeat in (origin.repeat, None):
-                yield Key(origin.sample.id, condition, task, repeat)
+                for variant in (origin.variant, None):
+                    yield Key(origin.sample.id, condition, task, repeat, variant)
 
 
-def read_script(path: str) -> dict[Key, str]:
+def read_script(path: str) -> dict[Key, Completion]:
     """The completions of a script, read line by line.
 
     Raises DataError naming file and line on a file that cannot be read, a wrong line, or the same key in two lines.
     """
-    table: dict[Key, str] = {}
+    table: dict[Key, Completion] = {}
     lines: dict[Key, int] = {}
     for number, raw in _lines(path):
         key, completion = _entry(_record(raw, f"{path}:{number}"), f"{path}:{number}")
         if key in lines:
             raise DataError(
                 f"{path}:{number}: the completion for {key} is already given in line {lines[key]}. "
-                f"Keep one of the two, or tell them apart by condition, task or repeat."
+                f"Keep one of the two, or tell them apart by condition, task, repeat or variant."
             )
         table[key], lines[key] = completion, number
     if not table:
@@ -131,24 +139,41 @@ def _record(raw: bytes, place: str) -> dict[str, Any]:
     return record
 
 
-def _entry(record: Mapping[str, Any], place: str) -> tuple[Key, str]:
+def _entry(record: Mapping[str, Any], place: str) -> tuple[Key, Completion]:
     identifier = record.get("id")
     if isinstance(identifier, int) and not isinstance(identifier, bool):
         identifier = str(identifier)  # sample ids are texts, and a number in a data file becomes one
-    repeat = record.get("repeat")
-    if repeat is not None and (not isinstance(repeat, int) or isinstance(repeat, bool) or repeat < 0):
-        raise DataError(f"{place}: repeat is {repeat!r}, not a whole number from 0. Leave it out for every repeat.")
+    repeat, variant = (_number(record, field, place) for field in ("repeat", "variant"))
     for field, value, needed in (
         ("id", identifier, True),
         ("completion", record.get("completion"), True),
         ("condition", record.get("condition"), False),
         ("task", record.get("task"), False),
+        ("status", record.get("status"), False),
     ):
         if value is None and needed:
             raise DataError(f"{place}: has no {field!r}. Expected {EXAMPLE}.")
         if value is not None and not isinstance(value, str):
             raise DataError(f"{place}: {field} is {value!r}, not a text. Put it in quotes.")
-    return Key(str(identifier), record.get("condition"), record.get("task"), repeat), str(record["completion"])
+    key = Key(str(identifier), record.get("condition"), record.get("task"), repeat, variant)
+    return key, _completion(str(record["completion"]), record.get("status"), place)
+
+
+def _number(record: Mapping[str, Any], field: str, place: str) -> int | None:
+    value = record.get(field)
+    if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < 0):
+        raise DataError(f"{place}: {field} is {value!r}, not a whole number from 0. Leave it out for every {field}.")
+    return value
+
+
+def _completion(text: str, status: str | None, place: str) -> Completion:
+    if status is None or status == "ok":
+        return text
+    known = get_args(ResponseStatus)
+    if status not in known:
+        raise DataError(f"{place}: unknown status {status!r}.{nearest(status, known)} Known: {', '.join(known)}.")
+    outside = status in ("error", "blocked", "bad_image")
+    return Response(text, status, error="as the file of completions says" if outside else None)  # type: ignore[arg-type]
 
 
 def scripted(argument: str, options: Mapping[str, str], seed: int) -> Model:  # noqa: ARG001  (every factory has this form)
@@ -182,6 +207,6 @@ def scripted_from(
     return in_order(source, name)
 
 
-def _keyed(items: Iterable[tuple[str | tuple[str, str], str]]) -> Iterator[tuple[Key, str]]:
+def _keyed(items: Iterable[tuple[str | tuple[str, str], str]]) -> Iterator[tuple[Key, Completion]]:
     for key, completion in items:
         yield (Key(key) if isinstance(key, str) else Key(*key)), completion

@@ -13,6 +13,7 @@ from typing import Literal
 from eyetest.reports.facts import Facts, naming_of
 from eyetest.reports.untrusted import NAME_LENGTH, clean
 from eyetest.reports.wording import MINUS, count, hundredths, percent, sure
+from eyetest.stats import wilson
 from eyetest.types import Estimate
 
 NEGLIGIBLE = 0.05
@@ -89,6 +90,9 @@ def lead(facts: Facts) -> str:
     if place == "within":
         return f"cannot be told from guessing at this n: {score}{guess}"
     if place == "below":
+        silent = seen.n_unparsed + seen.n_refused
+        if silent and wilson(seen.value * seen.n, seen.n - silent).high >= facts.chance:
+            return f"often gave no answer that could be read: {silent} of {seen.n} with the picture; {score}{guess}"
         return f"is below guessing even with the picture: {score}{guess}"
     if dark is None or math.isnan(dark.value):
         return f"{_ALONE[place]}: {score}{guess}; whether it needs the picture was not asked (condition no_image)"

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from rich.console import Console
+from rich.measure import Measurement
 from rich.table import Table as Grid
 from rich.text import Text
 
@@ -27,6 +28,9 @@ _IN_SCORES = ("accuracy", "score_rate", "success_rate")
 
 MODEL_WIDTH, CONDITION_WIDTH, WIDE = 40, 35, 60
 """Characters in which names of models, of conditions and slices, and of conditions where there is room, are folded."""
+
+NARROWEST = 12
+"""Characters that a column of names keeps on the narrowest terminal; numbers are never broken."""
 
 MAX_CLASSES = 12
 """Confusion matrices of more classes are left to `results.json`."""
@@ -84,11 +88,24 @@ class _Console(Console):
 
 
 def _print_grid(console: Console, grid: Grid) -> None:
-    """The title apart, because rich breaks it where the table ends."""
+    """The title apart, because rich breaks it where the table ends.
+
+    What is wider than the terminal runs over its edge: rich would cut digits off, and leave other numbers.
+    """
     title, grid.title = grid.title, None
     console.print()
     console.print(title, style="bold", soft_wrap=True)
-    console.print(grid)
+    wide = console.options.update(width=10_000)
+    if Measurement.get(console, wide, grid).maximum > console.width:
+        for column in grid.columns:
+            if not column.no_wrap:
+                longest = max((len(line) for cell in column.cells for line in str(cell).splitlines()), default=0)
+                column.min_width = min(NARROWEST, longest)
+    room = max(console.width, Measurement.get(console, wide, grid).minimum)
+    for line in console.render_lines(grid, console.options.update(width=room), pad=False):
+        styled = Text.assemble(*((part.text, part.style or "") for part in line))
+        styled.rstrip()
+        console.print(styled, soft_wrap=True)
 
 
 def terminal(*, stderr: bool = False) -> Console:
