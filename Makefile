@@ -53,6 +53,7 @@ benchmarks: $(VENV)/.dev  ## speed and memory, printed beside the peers' figures
 	$(BIN)/python benchmarks/metrics.py
 	$(BIN)/python benchmarks/stats.py
 	$(BIN)/python benchmarks/api.py
+	$(BIN)/python benchmarks/audit.py
 
 clean:
 	rm -rf $(VENV) demo build dist

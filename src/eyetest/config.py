@@ -375,6 +375,10 @@ def with_model_files(values: Mapping[str, Any]) -> dict[str, Any]:
 def _opened(model: Any) -> Any:
     given: Any = {"model": model} if isinstance(model, str) else model
     spec = given.get("model") if isinstance(given, Mapping) else None
+    if isinstance(spec, str) and (cut := spec.find(f"{MODEL_FILE},")) > 0 and ":" not in spec[:cut]:
+        spec, _, written = spec[:cut] + MODEL_FILE, "", spec[cut + len(MODEL_FILE) + 1 :]
+        options = dict(one.partition("=")[::2] for one in written.split(","))
+        given = {**given, "model": spec, "options": {**given.get("options", {}), **options}}
     if not _is_file(spec):
         return model
     values = read_run_file(Path(spec))

@@ -290,7 +290,7 @@ def test_a_run_that_stops_at_its_limit_has_an_exit_code_of_its_own_and_goes_on(e
     assert err[-1].startswith("Stopped at the limit of costs: $0.018 spent by all calls of this run, --max-cost $0.020, ")
     status, _, err = eyetest("--model", "paid:gpt-4o", "--max-cost", "0.2")
     assert status == 0
-    said = "paid:gpt-4o: $0.013 for 5 answers asked now, $0.018 by earlier calls of this run (prices of 2026-03-01)"
+    said = "paid:gpt-4o: $0.013 for 5 answers asked now, $0.018 at most by earlier calls of this run (prices of 2026-03-01)"
     assert err[-2] == said
 
 

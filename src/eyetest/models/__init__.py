@@ -34,7 +34,8 @@ def remarks(model: Model) -> tuple[str, ...]:
     found: object = getattr(model, "remarks", ())
     if isinstance(found, str):
         return (found,)
-    return tuple(map(str, found)) if isinstance(found, Iterable) else ()
+    # Whoever shows them names the model.
+    return tuple(str(one).removeprefix(f"{model.name}: ") for one in found) if isinstance(found, Iterable) else ()
 
 
 def build(spec: str, options: Mapping[str, object] | None = None, *, seed: int = 0, where: str = "") -> Model:

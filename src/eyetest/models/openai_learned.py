@@ -127,7 +127,7 @@ class Learned:
             said.append("the server answers one or two requests at a time: more in flight only wait longer.")
         if self.cuts:
             said.append(
-                f"the server was overloaded: what it is given at once was halved {self.cuts} times, "
+                f"the server was overloaded: what it is given at once was halved {self.cuts} time{'s' * (self.cuts > 1)}, "
                 f"and was {self.limit} at the end."
             )
         return tuple(f"{name}: {sentence}" for sentence in said)
