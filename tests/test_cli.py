@@ -65,8 +65,8 @@ MISTAKES = {
     "unknown command": (
         ("rum",),
         "Unknown command 'rum'. Did you mean 'run'? "
-        "Known: audit, calibrate, caption, check, compare, conform, demo, export, judge, knowledge, list, plausible, report, run, score, "
-        "serve-fake.",
+        "Known: audit, calibrate, caption, check, compare, conform, demo, export, judge, knowledge, list, plausible, report, "
+        "run, score, serve-fake.",
     ),
     "unknown flag": (run("--modle", "x"), "Unknown option: --modle. Did you mean --model? See: eyetest run --help"),
     "flag without value": (("run", "--data"), 'Command "run" parameter --data requires an argument. See: eyetest run --help'),

@@ -86,4 +86,5 @@ def test_the_same_answers_over_http_and_what_the_server_cannot(server: str) -> N
     assert len({one.text for one in here}) > 10
     assert all(one.label_logprobs for one, request in zip(here, asked, strict=True) if request.labels)
     assert not any(one.label_logprobs for one in over_http)
-    assert remote.remarks
+    assert any("ignores logprobs" in remark for remark in remote.remarks), remote.remarks
+    assert any("one or two requests at a time" in remark for remark in remote.remarks), remote.remarks

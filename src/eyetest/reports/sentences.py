@@ -91,7 +91,7 @@ def lead(facts: Facts) -> str:
         return f"cannot be told from guessing at this n: {score}{guess}"
     if place == "below":
         silent = seen.n_unparsed + seen.n_refused
-        if silent and wilson(seen.value * seen.n, seen.n - silent).high >= facts.chance:
+        if silent and wilson(seen.value * seen.n, seen.n - silent)[1] >= facts.chance:
             return f"often gave no answer that could be read: {silent} of {seen.n} with the picture; {score}{guess}"
         return f"is below guessing even with the picture: {score}{guess}"
     if dark is None or math.isnan(dark.value):

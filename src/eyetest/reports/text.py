@@ -32,6 +32,9 @@ MODEL_WIDTH, CONDITION_WIDTH, WIDE = 40, 35, 60
 NARROWEST = 12
 """Characters that a column of names keeps on the narrowest terminal; numbers are never broken."""
 
+GAP = 2
+"""Blanks between two columns."""
+
 MAX_CLASSES = 12
 """Confusion matrices of more classes are left to `results.json`."""
 
@@ -95,13 +98,12 @@ def _print_grid(console: Console, grid: Grid) -> None:
     title, grid.title = grid.title, None
     console.print()
     console.print(title, style="bold", soft_wrap=True)
-    wide = console.options.update(width=10_000)
-    if Measurement.get(console, wide, grid).maximum > console.width:
+    room = console.width
+    if Measurement.get(console, console.options.update(width=10_000), grid).maximum > room:
         for column in grid.columns:
-            if not column.no_wrap:
-                longest = max((len(line) for cell in column.cells for line in str(cell).splitlines()), default=0)
-                column.min_width = min(NARROWEST, longest)
-    room = max(console.width, Measurement.get(console, wide, grid).minimum)
+            longest = max(len(line) for cell in (column.header, *column.cells) for line in (str(cell).splitlines() or [""]))
+            column.min_width = longest if column.no_wrap else min(NARROWEST, longest)
+        room = max(room, sum(column.min_width or 0 for column in grid.columns) + GAP * (len(grid.columns) - 1))
     for line in console.render_lines(grid, console.options.update(width=room), pad=False):
         styled = Text.assemble(*((part.text, part.style or "") for part in line))
         styled.rstrip()
