@@ -6,7 +6,6 @@ that is sent, so that cache keys stay true; it is counted and said once, in `rem
 
 from __future__ import annotations
 
-import heapq
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -28,6 +27,9 @@ for two at a time, next to nothing on a server that batches."""
 SPREAD = 2.0
 """Most that the tenth and the ninetieth percentile of it may differ by: a queue evens out, lengths of answers do not."""
 
+FASTEST = 0.008
+"""Seconds of a latency below which it is this machine that takes its time, not the server."""
+
 REFUSED = {
     "temperature": "temperature {temperature:g} is not accepted: the server's default is used, so answers may vary.",
     "top_p": "top_p {top_p:g} is not accepted: the server's default is used.",
@@ -42,27 +44,25 @@ class Queue:
     """Whether a server answers one request at a time: latency grows with what is in flight, and throughput stays."""
 
     def __init__(self) -> None:
-        self._lowest: list[float] = []
+        self._lowest = float("inf")
         self._each: deque[float] = deque(maxlen=256)
 
     def took(self, latency: float, in_flight: int) -> None:
         """An answer came after `latency` seconds; `in_flight` were under way when it was asked, itself included."""
-        # The second lowest: one answer out of a cache is no measure.
-        if len(self._lowest) < 2:
-            heapq.heappush(self._lowest, -latency)
-        else:
-            heapq.heappushpop(self._lowest, -latency)
+        self._lowest = min(self._lowest, latency)
         if in_flight >= CROWDED:
             self._each.append(latency / in_flight)
 
     @property
     def one_at_a_time(self) -> bool:
         """The verdict; False until there is enough to go by."""
-        if len(self._each) < ENOUGH:
+        if len(self._each) < ENOUGH or self._lowest < FASTEST:
             return False
         each = sorted(self._each)
         low, high = each[len(each) // 10], each[len(each) * 9 // 10]
-        return low >= ONE_AT_A_TIME * -self._lowest[0] and high <= SPREAD * low
+        # Bounded on both sides: beside one answer out of a cache every server looks slow. The first request goes alone, and no
+        # second one may: its latency is what the others are measured by.
+        return ONE_AT_A_TIME * self._lowest <= low and high <= min(SPREAD * low, self._lowest / ONE_AT_A_TIME)
 
 
 @dataclass(slots=True)
