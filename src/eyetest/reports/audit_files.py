@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Console
-from rich.table import Table as Grid
+from rich.text import Text
 
 from eyetest.errors import StoreError
 from eyetest.evaluation.audit import Asked, Audit
@@ -19,6 +19,7 @@ from eyetest.reports.measures import measure
 from eyetest.reports.naming import Naming
 from eyetest.reports.sheet import Plain, Sheet
 from eyetest.reports.tables_csv import as_csv
+from eyetest.reports.text import grid_of, print_grid
 from eyetest.reports.untrusted import NAME_LENGTH, clean
 from eyetest.reports.wording import count, hundredths, rate
 from eyetest.store import to_json
@@ -129,9 +130,7 @@ def print_audits(console: Console, found: Sequence[Audit], left_out: Sequence[st
             if audit.task == task:
                 _print_verdicts(console, audit, _called(audit, found))
     for audit in found:
-        console.print()
-        _say(console, f"{clean(audit.task, NAME_LENGTH)}, {_called(audit, found)}", "bold")
-        _print_numbers(console, audit)
+        _print_numbers(console, audit, _called(audit, found))
     for reason in left_out:
         _say(console, f"Left out: {reason}.")
 
@@ -151,11 +150,12 @@ def _print_verdicts(console: Console, audit: Audit, called: str) -> None:
         _say(console, f"  Mind: {warning}", "yellow")
 
 
-def _print_numbers(console: Console, audit: Audit) -> None:
-    grid = Grid(*SCORE_COLUMNS)
+def _print_numbers(console: Console, audit: Audit, called: str) -> None:
+    title = f"{clean(audit.task, NAME_LENGTH)}, {called}"
+    grid = grid_of(title, SCORE_COLUMNS, range(1, len(SCORE_COLUMNS)))
     for asked in audit.asked:
-        grid.add_row(*(clean(value, NAME_LENGTH) for value in score_row(asked)))
-    console.print(grid)
+        grid.add_row(*(Text(clean(value, NAME_LENGTH)) for value in score_row(asked)))
+    print_grid(console, grid)
     for words, value, n in measures(audit):
         _say(console, f"  {words}: {value} (n = {n})")
     for part in audit.lists:

@@ -92,7 +92,8 @@ def cause_evidence(audit: Audit, found: Verdict) -> str:
     taken = (
         ", guessing taken off" if any(not math.isnan(one.guess) for one in audit.asked if one.condition == "knowledge") else ""
     )
-    return f"{text} It knows the fact behind {_share(seen)} of them{taken}, so it did not see; it does not know {_share(lost)}."
+    knows = f"It knows the fact behind {_share(seen)} of them{taken}, and failed to see"
+    return f"{text} {knows}; the fact behind {_share(lost)} it does not know."
 
 
 def warnings(audit: Audit) -> Iterator[str]:

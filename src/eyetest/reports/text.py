@@ -76,7 +76,8 @@ def _lead(model: str, condition: str, width: int = CONDITION_WIDTH) -> Iterator[
     yield folded(condition, width)
 
 
-def _grid(title: str, columns: Sequence[str], right: Iterable[int] = ()) -> Grid:
+def grid_of(title: str, columns: Sequence[str], right: Iterable[int] = ()) -> Grid:
+    """An empty table. right: places of the columns of numbers, which are never broken."""
     grid = Grid(title=_cell(title), header_style="bold", pad_edge=False, box=None)
     numeric = set(right)
     for place, name in enumerate(columns):
@@ -90,7 +91,7 @@ class _Console(Console):
         raise BrokenPipeError
 
 
-def _print_grid(console: Console, grid: Grid) -> None:
+def print_grid(console: Console, grid: Grid) -> None:
     """The title apart, because rich breaks it where the table ends.
 
     What is wider than the terminal runs over its edge: rich would cut digits off, and leave other numbers.
@@ -135,10 +136,10 @@ def print_results(console: Console, results: Results, facts: Sequence[Facts] = (
         grids += _findings(task, [row for row in results.findings if row.task == task])
         for grid in grids:
             if grid.row_count:
-                _print_grid(console, grid)
+                print_grid(console, grid)
     means = _measures("Means of tasks", [row for row in results.findings if row.panel == "families"])
     if means.row_count:
-        _print_grid(console, means)
+        print_grid(console, means)
     _print_confusions(console, results.classes)
     _print_notes(console, results)
 
@@ -164,7 +165,7 @@ def _scores(task: str, rows: Sequence[Row]) -> Grid:
     """One line a cell: the headline with its interval, guessing, success rate, counts."""
     named = {row.estimate.metric for row in first_rows(rows)}
     headline = rows[0].estimate.metric if len(named) == 1 else "score"
-    grid = _grid(
+    grid = grid_of(
         f"{task}: {headline} with 95 % intervals",
         ["model", "condition", headline, "guessing", "parsed only", "success rate", "n", "unparsed", "refused", "failed"],
         right=range(2, 10),
@@ -192,7 +193,7 @@ def _other_metrics(task: str, rows: Sequence[Row]) -> Grid:
     """Class-wise metrics, where the samples share their labels."""
     names = list(dict.fromkeys(row.estimate.metric for row in rows if row.estimate.metric not in _IN_SCORES))
     names = names[:MOST_METRICS]
-    grid = _grid(f"{task}: other metrics, unparsed as wrong", ["model", "condition", *names], right=range(2, 2 + len(names)))
+    grid = grid_of(f"{task}: other metrics, unparsed as wrong", ["model", "condition", *names], right=range(2, 2 + len(names)))
     if not names:
         return grid
     cells = list(_by_cell(rows))
@@ -206,7 +207,7 @@ def _other_metrics(task: str, rows: Sequence[Row]) -> Grid:
 def _pairs(task: str, pairs: Sequence[PairRow], kinds: Sequence[str], adjusted: str) -> Grid:
     """kinds: of the questions that a pair puts together."""
     together = f", {' and '.join(KINDS.get(kind, kind) for kind in kinds)} together" if len(kinds) > 1 else ""
-    grid = _grid(
+    grid = grid_of(
         f"{task}: conditions compared on the same samples{together}, in credit an answer",
         ["model", "measure", "value", "p", adjusted, "n"],
         right=range(2, 6),
@@ -225,7 +226,7 @@ def _pairs(task: str, pairs: Sequence[PairRow], kinds: Sequence[str], adjusted: 
 def _slices(task: str, rows: Sequence[Row]) -> Grid:
     """The headline of every slice."""
     names = ["model", "condition", "slice", "metric", "value", "guessing", "n", "unparsed", "refused"]
-    grid = _grid(f"{task}: slices", names, right=range(4, 9))
+    grid = grid_of(f"{task}: slices", names, right=range(4, 9))
     naming = of_cells(rows)
     last = ("", "")
     for row in first_rows(rows, sliced=True):
@@ -240,7 +241,7 @@ def _slices(task: str, rows: Sequence[Row]) -> Grid:
 
 def _ranks(task: str, rows: Sequence[Standing]) -> Grid:
     """Models in order; what is not resolved shares a rank."""
-    grid = _grid(f"{task}: ranks that are not ruled out", ["condition", "ranks", "model", "score", "n"], right=(1, 3, 4))
+    grid = grid_of(f"{task}: ranks that are not ruled out", ["condition", "ranks", "model", "score", "n"], right=(1, 3, 4))
     last, naming = None, of_cells(rows)
     for row in rows:
         condition = naming.of(row.condition, row.prompt, row.kind)
@@ -274,7 +275,7 @@ def _findings(task: str, rows: Sequence[Finding]) -> list[Grid]:
 
 def _measures(title: str, rows: Sequence[Finding]) -> Grid:
     """Numbers beyond scores: one line each."""
-    grid = _grid(title, ["model", "condition", "measure", "value", "n", ""], right=(3, 4))
+    grid = grid_of(title, ["model", "condition", "measure", "value", "n", ""], right=(3, 4))
     last, naming = None, of_cells(rows)
     for row in rows:
         made = row.estimate
@@ -298,12 +299,12 @@ def _print_confusions(console: Console, tables: Sequence[ClassTable]) -> None:
     shown = [table for table in tables if table.condition == "image" and len(table.labels) <= MAX_CLASSES]
     for table in shown:
         naming = of_prompts(other for other in shown if other.task == table.task)
-        _print_grid(console, _confusion(table, naming))
+        print_grid(console, _confusion(table, naming))
 
 
 def _confusion(table: ClassTable, naming: Naming) -> Grid:
     names = [*table.labels, UNPARSED]
-    grid = _grid(
+    grid = grid_of(
         f"{table.task}, {table.model}, {naming.of(table.condition, table.prompt)}: target (rows) by answer (columns)",
         ["", *names, "precision", "recall", "F1", "support"],
         right=range(1, len(names) + 5),
@@ -320,7 +321,7 @@ def print_comparison(console: Console, comparisons: Sequence[Comparison]) -> Non
     models = ["model"] if same else ["first", "second"]
     numbers = ["difference", "p", "p (Holm)", "first only", "second only", "n"]
     start = 2 + len(models)
-    grid = _grid(
+    grid = grid_of(
         "second − first, on the samples that both answered; right under one only (discordant): first only, second only",
         ["task", "condition", *models, *numbers],
         right=range(start, start + len(numbers)),
@@ -332,7 +333,7 @@ def print_comparison(console: Console, comparisons: Sequence[Comparison]) -> Non
         lead += [folded(name, MODEL_WIDTH // len(names)) for name in names]
         cells = [interval(made), p_value(one.p), p_value(one.p_holm), f"{one.only_first:g}", f"{one.only_second:g}", str(made.n)]
         grid.add_row(*map(_cell, [*lead, *cells]))
-    _print_grid(console, grid)
+    print_grid(console, grid)
     for one in comparisons:
         if one.estimate.note:
             said = f"  {one.estimate.note}: {one.task}, {naming.of(one.condition, one.prompt)}"
