@@ -1,3 +1,4 @@
+import os
 import tomllib
 from dataclasses import dataclass
 
@@ -299,3 +300,9 @@ def test_a_file_that_is_not_there(tmp_path):
     path = tmp_path / "run.toml"
     assert read_mistake(path) == f"Run file {path}: cannot be read: No such file or directory. Name a TOML file."
     assert read_mistake(tmp_path) == f"Run file {tmp_path}: cannot be read: Is a directory. Name a TOML file."
+
+
+def test_a_pipe_is_no_run_file(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(UsageError, match=r"pipe: is not a regular file\. Name a TOML file\."):
+        read_run_file(tmp_path / "pipe")

@@ -200,6 +200,16 @@ def test_a_model_file_that_is_none(text: str, message: str, tmp_path: Path) -> N
     assert message.replace("{file}", file) in str(error.value)
 
 
+def test_a_model_file_takes_options_after_commas(tmp_path: Path) -> None:
+    file = written(
+        tmp_path, '[[models]]\nmodel = "openai:x"\noptions = { concurrency = 4, base_url = "http://localhost:8000/v1" }'
+    )
+    config, _ = read_config(None, GridOptions(model=(f"mine={file},base_url=http://localhost:9/v1,timeout=7",)))
+    [model] = config.models
+    assert (model.name, model.model) == ("mine", "openai:x")
+    assert model.options == {"concurrency": 4, "base_url": "http://localhost:9/v1", "timeout": "7"}
+
+
 def test_a_model_file_that_is_not_there() -> None:
     with pytest.raises(UsageError, match=r"Run file nowhere\.toml: cannot be read: No such file"):
         read_config(None, GridOptions(model=("nowhere.toml",)))

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+import os
 import re
 from datetime import date
 from importlib.resources import files
@@ -204,3 +205,21 @@ def test_a_limit_counts_what_is_in_flight_and_what_other_models_spent():
 )
 def test_small_amounts_keep_two_digits(amount, said):
     assert dollars(amount) == said
+
+
+def test_a_table_that_is_no_file_is_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(UsageError, match=r"pipe: is a pipe or device\. Name a TOML file\."):
+        read_prices(tmp_path / "pipe")
+    with pytest.raises(UsageError, match=r"is a folder\. Name a TOML file\."):
+        read_prices(tmp_path)
+
+
+def test_a_name_with_a_dot_stands_in_quotes():
+    with pytest.raises(UsageError, match=r'models\."gpt-4"\.1: is a table in a price\. A name that holds a dot stands in quotes'):
+        read_table("[models.gpt-4.1]\ninput = 1\noutput = 2\n", "mine.toml")
+
+
+def test_the_day_of_a_price_has_no_time():
+    with pytest.raises(UsageError, match=r"as_of: is .*; expected the day of the price, e\.g\. 2026-11-30"):
+        read_table("[models.a]\ninput = 1\noutput = 2\nas_of = 2026-11-01T00:00:00\n", "mine.toml")

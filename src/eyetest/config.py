@@ -335,6 +335,8 @@ def read_run_file(path: Path) -> dict[str, Any]:
     command runs.
     """
     try:
+        if path.exists() and not path.is_file() and not path.is_dir():  # a pipe would wait for a writer, a device may never end
+            raise UsageError(f"Run file {path}: is not a regular file. Name a TOML file.")
         values = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except OSError as error:
         raise UsageError(f"Run file {path}: cannot be read: {error.strerror}. Name a TOML file.") from None

@@ -293,6 +293,8 @@ def read_prices(own: Path | None = None) -> Prices:
 
 def _text(path: Path) -> str:
     try:
+        if path.exists() and not path.is_file():  # a pipe would wait for a writer, a device may never end
+            raise UsageError(f"Price table {path}: is a {'folder' if path.is_dir() else 'pipe or device'}. Name a TOML file.")
         return path.read_text(encoding="utf-8-sig")
     except OSError as error:
         raise UsageError(f"Price table {path}: cannot be read: {error.strerror}. Name a TOML file with --prices.") from None
@@ -320,6 +322,8 @@ def _price(entry: Any, where: str) -> Price:
     if not isinstance(entry, dict):
         raise UsageError(f"{where}: is {shown(entry)}; expected a table with input and output in USD per million tokens.")
     for key in entry:
+        if isinstance(entry[key], dict):
+            raise UsageError(f'{where}.{key}: is a table in a price. A name that holds a dot stands in quotes: [models."a-1.5"].')
         if key not in _KEYS:
             raise UsageError(f"{where}.{key}: is no key of a price.{nearest(key, _KEYS)} Known keys: {', '.join(_KEYS)}.")
     for key in ("input", "output"):
@@ -350,7 +354,7 @@ def _fits(key: str, value: Any) -> bool:
     if key == "source":
         return isinstance(value, str)
     if key == "as_of":
-        return isinstance(value, date) or (isinstance(value, str) and _is_day(value))
+        return type(value) is date or (isinstance(value, str) and _is_day(value))  # a datetime is a date, too
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         return False
     if key == "image_tokens":

@@ -228,6 +228,15 @@ def test_a_file_that_is_something_else_is_left_alone(tmp_path: Path) -> None:
         made(items(1), Asked(converted), tmp_path)
 
 
+@pytest.mark.parametrize("foreign", ["one line without an end", "two\nlines", '{"other": 1'])
+def test_the_end_of_somebody_elses_file_is_not_cut_off(tmp_path: Path, foreign: str) -> None:
+    path = tmp_path / "notes.txt"
+    path.write_text(foreign)
+    with pytest.raises(DataError, match=r"notes\.txt"):
+        made(items(1), Asked(converted), path)
+    assert path.read_text() == foreign
+
+
 def test_settings_out_of_range() -> None:
     with pytest.raises(UsageError, match="--max-tokens 0: give a number of tokens, 1 or more"):
         MakeSettings("caption", max_tokens=0)
@@ -286,3 +295,12 @@ def test_caption_by_command_and_what_failed_has_its_exit_code(data: Path, capsys
 def test_a_dataset_may_be_a_registered_task(tmp_path: Path) -> None:
     assert caption("eyechart_shapes", model="constant:Shapes.", out=tmp_path / "c.jsonl", limit="3") == 0
     assert len(lines(tmp_path / "c.jsonl")) == 3
+
+
+def test_the_data_file_is_not_overwritten(tmp_path: Path) -> None:
+    path = tmp_path / "d.jsonl"
+    path.write_text('{"id": "q1", "k": "K?", "question": "Q?", "answer": "A"}\n')
+    before = path.read_bytes()
+    with pytest.raises(UsageError, match=r"d\.jsonl: is the data file itself, which would be overwritten\. Name another file\."):
+        knowledge(str(path), model="constant:x", out=tmp_path / "." / "d.jsonl")
+    assert path.read_bytes() == before

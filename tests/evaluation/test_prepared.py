@@ -174,3 +174,8 @@ def test_flags_name_the_files(tmp_path: Path) -> None:
     [dataset] = setup.datasets(config.tasks)
     [one] = [sample for sample in dataset.samples() if sample.id == "q1"]
     assert (one.knowledge_question, one.caption) == ("K?", "C.")
+
+
+def test_a_folder_is_said_to_be_none_of_its_files(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"is not a regular file\. Name a file of captions, or make one: eyetest caption DATA"):
+        read_prepared(tmp_path, "caption")

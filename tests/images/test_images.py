@@ -737,6 +737,20 @@ def test_large_png_becomes_jpeg() -> None:
     assert (mime, pil.open(io.BytesIO(body)).format) == ("image/jpeg", "JPEG")
 
 
+def test_no_picture_over_the_limit_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+    original = encoded(noise((400, 300)), "JPEG")
+    monkeypatch.setattr("eyetest.images.pixels.API_LIMIT", len(original))
+    assert sent(Image(data=original)) == ("image/jpeg", original)
+    monkeypatch.setattr("eyetest.images.pixels.PNG_LIMIT", 1000)
+    monkeypatch.setattr("eyetest.images.pixels.API_LIMIT", 20_000)
+    mime, body = sent(Image(data=original))
+    assert mime == "image/jpeg"
+    assert len(body) <= 20_000
+    width, height = pil.open(io.BytesIO(body)).size
+    assert width in {320, 256, 204, 163, 130}  # 400 x 0.8, as often as it takes
+    assert height == round(width * 3 / 4)
+
+
 def test_a_cut_off_picture_is_not_sent() -> None:
     for kind in ("JPEG", "PNG", "GIF", "WEBP"):
         with pytest.raises(BadImageError):
@@ -744,7 +758,7 @@ def test_a_cut_off_picture_is_not_sent() -> None:
 
 
 def test_api_form_tells_the_settings_apart() -> None:
-    assert images.api_form(None) == "picture/1:max_side=any,lanczos,png<=1500000,jpeg-q90"
+    assert images.api_form(None) == "picture/1:max_side=any,lanczos,png<=1500000,jpeg-q90,all<=15000000,x0.8"
     assert len({images.api_form(None), images.api_form(512), images.api_form(1024)}) == 3
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import gzip
 import io
 import logging
@@ -661,3 +662,64 @@ def test_a_key_that_no_header_may_hold(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(UsageError, match="the key in OPENAI_API_KEY holds a character that no HTTP header may hold") as raised:
         openai("m", {}, 0)
     assert "é" not in str(raised.value)
+
+
+def one_connection(*replies: tuple[bytes, bytes]) -> Iterator[str]:
+    """The base_url of a server that on each connection answers request i with replies[i], later sending its second half."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def serve() -> None:
+            with contextlib.suppress(OSError):
+                while True:
+                    connection, _ = listener.accept()
+                    threading.Thread(target=talk, args=(connection,), daemon=True).start()
+
+        def talk(connection: socket.socket) -> None:
+            with connection, contextlib.suppress(OSError):
+                for now, later in replies:
+                    if not connection.recv(65536):
+                        return
+                    connection.sendall(now)
+                    time.sleep(0.02)
+                    connection.sendall(later)
+                connection.recv(65536)
+
+        threading.Thread(target=serve, daemon=True).start()
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}/v1"
+
+
+def reply(text: str) -> bytes:
+    body = b'{"choices": [{"message": {"content": "%s"}}]}' % text.encode()
+    return b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body)
+
+
+def test_a_late_second_answer_is_not_taken_for_the_next_ones() -> None:
+    def spaced() -> Iterator[Request]:
+        for text in ("a", "b", "c"):
+            yield ask(text)
+            time.sleep(0.2)
+
+    with contextlib.contextmanager(one_connection)((reply("right"), reply("stray"))) as url:
+        answers = [response.text for _, response in openai(f"any,base_url={url},concurrency=1", {}, 0).generate(spaced())]
+    assert answers == ["right"] * 3
+
+
+@pytest.mark.parametrize("status", [302, 307, 308])
+def test_a_redirect_is_not_followed_and_ends_the_run(status: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    with FakeServer() as other:
+        moved = f"HTTP/1.1 {status} Moved\r\nLocation: {other.url}/chat/completions?k={KEY}\r\nContent-Length: 0\r\n\r\n".encode()
+        with contextlib.contextmanager(one_connection)((moved, b"")) as url, pytest.raises(ModelError) as caught:
+            list(openai(f"any,base_url={url}", {}, 0).generate(iter([ask("a"), ask("b")])))
+        assert other.log.received == []
+    assert f"sends requests on to {other.url.removesuffix('/v1')} (HTTP {status}), which is not followed" in str(caught.value)
+    assert "base_url" in str(caught.value)
+    assert KEY not in str(caught.value)
+
+
+def test_what_is_no_http_is_said_to_be_none() -> None:
+    with (
+        contextlib.contextmanager(one_connection)((b"SSH-2.0-OpenSSH_9.6\r\n\r\n", b"")) as url,
+        pytest.raises(ModelError, match="what it sends is no HTTP answer"),
+    ):
+        list(openai(f"any,base_url={url},retries=0", {}, 0).generate(iter([ask("a")])))

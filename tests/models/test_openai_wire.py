@@ -147,6 +147,11 @@ def test_reasoning_is_bounded_and_holds_no_key() -> None:
         ({"prompt_tokens": 9, "completion_tokens": 5, "prompt_tokens_details": {"cached_tokens": "4"}}, Usage(9, 5, 0)),
         ({"prompt_tokens": 9}, None),
         ("9", None),
+        ({"prompt_tokens": -9, "completion_tokens": 5}, None),
+        ({"prompt_tokens": 9, "completion_tokens": True}, None),
+        ({"prompt_tokens": 2**64 - 1, "completion_tokens": 5}, None),
+        ({"prompt_tokens": 9, "completion_tokens": 5, "prompt_tokens_details": {"cached_tokens": 10}}, Usage(9, 5, 9)),
+        ({"prompt_tokens": 9, "completion_tokens": 5, "prompt_tokens_details": {"cached_tokens": -1}}, Usage(9, 5, 0)),
     ],
 )
 def test_usage(usage: Any, expected: Usage | None) -> None:

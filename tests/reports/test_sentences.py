@@ -93,6 +93,15 @@ def test_the_sentence_of_the_specification() -> None:
             "is below guessing even with the picture: 10 % right with the picture, where guessing gives 25 %",
         ),
         (
+            {"with_picture": replace(made(0.10, 0.05, 0.18), n_unparsed=50, n_refused=10)},
+            "often gave no answer that could be read: 60 of 100 with the picture; 10 % right with the picture, "
+            "where guessing gives 25 %",
+        ),
+        (
+            {"with_picture": replace(made(0.10, 0.05, 0.18), n_unparsed=5)},
+            "is below guessing even with the picture: 10 % right with the picture, where guessing gives 25 %",
+        ),
+        (
             {"without_picture": None},
             "is better than guessing: 72 % right with the picture, where guessing gives 25 %; "
             "whether it needs the picture was not asked (condition no_image)",

@@ -239,7 +239,7 @@ def test_a_description_is_stored_unscored_whatever_it_says() -> None:
             "macro_f1 macro_f1* accuracy accuracy* macro_precision macro_recall balanced_accuracy balanced_accuracy* "
             "success_rate",
         ),
-        ("sentiment", "text", "accuracy accuracy* success_rate"),
+        ("sentiment", "text", "accuracy accuracy* answer_in_output success_rate"),
         (
             *("ocr", "transcription"),
             "bag_f1 bag_f1* bag_precision bag_recall wer wer_mean cer cer_mean bleu_1 bleu_2 bleu_3 bleu_4 success_rate",

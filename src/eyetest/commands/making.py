@@ -12,6 +12,7 @@ from eyetest import registry
 from eyetest.commands.grid import GridOptions, flag, read_config, whole
 from eyetest.commands.progress import Shown
 from eyetest.commands.say import say
+from eyetest.errors import UsageError
 from eyetest.evaluation import setup
 from eyetest.evaluation.making import Made, MakeSettings, make
 from eyetest.evaluation.plan import Selection, survey
@@ -40,6 +41,8 @@ Seed = Annotated[int, whole("Of --limit and of the model's own randomness.")]
 def make_file(data: str, model: str, settings: MakeSettings, out: Path, options: GridOptions) -> int:
     """Make the file, say what became of it, and return the exit code. options: of the dataset named by `data`."""
     named = {"task": (data,)} if data in registry.names("tasks") else {"data": (data,)}
+    if out.exists() and Path(data).exists() and out.samefile(data):
+        raise UsageError(f"--out {out}: is the data file itself, which would be overwritten. Name another file.")
     config, _ = read_config(None, GridOptions(**{**vars(options), **named}))
     [dataset] = setup.datasets(config.tasks)
     built = build(model, seed=config.seed)

@@ -31,6 +31,8 @@ from eyetest.store import check_regular, content_key, full, to_json, write_whole
 from eyetest.types import Model, Origin, Request, Response, Sample
 
 DUPLICATE = "duplicate"
+_START = b'{"id":'
+"""How every line begins that a pass writes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,21 +228,17 @@ def _opened(path: Path, kind: Making) -> dict[str, Line]:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("a+b") as file:
-            end = file.tell()
             file.seek(0)
             kept = sum(len(line) for line in file if line.endswith(b"\n"))
-            if kept < end and not _whole_line(path, kept):
-                file.truncate(kept)
-            elif kept < end:
+            file.seek(kept)
+            rest = file.read()
+            if rest.rstrip().endswith(b"}"):  # a whole line all the same: editors leave the break out
                 file.write(b"\n")
+            elif rest.startswith(_START[: len(rest)]):  # anything else is not ours to cut; read_prepared says what it is
+                file.truncate(kept)
     except OSError as error:
         raise StoreError(f"{path}: cannot be opened for writing: {error.strerror}. Choose another --out.") from error
     return dict(read_prepared(path, kind).lines)
-
-
-def _whole_line(path: Path, start: int) -> bool:
-    """Whether what stands behind the last line break is an object all the same: editors leave the break out."""
-    return path.read_bytes()[start:].rstrip().endswith(b"}")
 
 
 def _append(path: Path, line: bytes) -> None:

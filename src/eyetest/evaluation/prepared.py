@@ -87,7 +87,8 @@ def read_prepared(path: Path, kind: Making) -> Prepared:
     """Read a file whole. Raises DataError that names the line which cannot be read; an empty file has no lines."""
     report = LoadReport()
     if not path.is_file():
-        raise DataError(f"{path}: no such file. Name a file of {WORDS[kind]}s, or make one: eyetest {kind} DATA --model NAME.")
+        what = "is not a regular file" if path.exists() else "no such file"
+        raise DataError(f"{path}: {what}. Name a file of {WORDS[kind]}s, or make one: eyetest {kind} DATA --model NAME.")
     if path.stat().st_size == 0:
         return Prepared(kind, path, {})
     lines = dict(_line(row, kind) for row in jsonl.read(path, report))

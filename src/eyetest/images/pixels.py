@@ -44,6 +44,12 @@ PNG_LIMIT = 1_500_000
 JPEG_QUALITY = 90
 """Quality (1-95) of those JPEG files."""
 
+API_LIMIT = 15_000_000
+"""Bytes of the largest picture that `data_uri` sends, before base64: servers refuse requests of some 20 MB."""
+
+SHRINK = 0.8
+"""Factor for the sides of a JPEG over API_LIMIT, as often as it takes."""
+
 READABLE = "PNG, JPEG, GIF, WebP, TIFF, BMP, PPM, TGA, JPEG 2000 or AVIF"
 
 # Opened by their first bytes, never by the file's name, and only from this list: Pillow's other readers run external
@@ -116,15 +122,17 @@ def data_uri(image: Image, *, max_side: int | None = None) -> str:
     """`data:` URI (base64) for an API.
 
     The original bytes go out unchanged if every client shows them as `decode` does: PNG, JPEG, WebP or still GIF; RGB, grey or
-    palette; opaque, upright, sRGB; without operations, no side over `max_side` pixels. Everything else is decoded, scaled down
-    to `max_side` (Lanczos) and encoded as PNG, or as JPEG of quality JPEG_QUALITY if the PNG passes PNG_LIMIT.
+    palette; opaque, upright, sRGB; without operations, no side over `max_side` pixels, not over API_LIMIT. Everything else is
+    decoded, scaled down to `max_side` (Lanczos) and encoded as PNG, or as JPEG of quality JPEG_QUALITY if the PNG passes
+    PNG_LIMIT; a JPEG over API_LIMIT is scaled down by SHRINK until it fits.
     """
     if max_side is not None and max_side < 1:
         raise ValueError(f"max_side must be at least 1, not {max_side}.")
     data = read_bytes(image)
     with _reporting(image):
         opened = _open(image, data)
-        as_is = not image.operations and (max_side is None or max(opened.size) <= max_side) and _is_plain(opened)
+        fits = len(data) <= API_LIMIT and (max_side is None or max(opened.size) <= max_side)
+        as_is = fits and not image.operations and _is_plain(opened)
         kind = opened.format or ""
     if not as_is:
         return _uri(*_encode(_scale_down(_decode(image, data), max_side)))
@@ -136,7 +144,7 @@ def data_uri(image: Image, *, max_side: int | None = None) -> str:
 def api_form(max_side: int | None) -> str:
     """How `data_uri` makes what is sent; part of a cache identity, so that a change of the rules changes the key."""
     side = "any" if max_side is None else str(max_side)
-    return f"picture/1:max_side={side},lanczos,png<={PNG_LIMIT},jpeg-q{JPEG_QUALITY}"
+    return f"picture/1:max_side={side},lanczos,png<={PNG_LIMIT},jpeg-q{JPEG_QUALITY},all<={API_LIMIT},x{SHRINK}"
 
 
 # --- opening ---------------------------------------------------------------------------------------------------------
@@ -446,9 +454,12 @@ def _encode(picture: Pixels) -> tuple[str, bytes]:
     picture.save(buffer, "PNG")
     if buffer.tell() <= PNG_LIMIT:
         return "image/png", buffer.getvalue()
-    buffer = io.BytesIO()
-    picture.save(buffer, "JPEG", quality=JPEG_QUALITY)
-    return "image/jpeg", buffer.getvalue()
+    while True:
+        buffer = io.BytesIO()
+        picture.save(buffer, "JPEG", quality=JPEG_QUALITY)
+        if buffer.tell() <= API_LIMIT:
+            return "image/jpeg", buffer.getvalue()
+        picture = _scale_down(picture, int(max(picture.size) * SHRINK))
 
 
 def _uri(mime: str, data: bytes) -> str:

@@ -25,6 +25,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from queue import SimpleQueue
 from random import Random
+from typing import Any
 from urllib.parse import urlsplit
 
 import orjson
@@ -32,7 +33,7 @@ import orjson
 from eyetest.errors import BadImageError, MissingExtraError
 from eyetest.images import api_form
 from eyetest.models.openai_batch import OpenAIBatchModel
-from eyetest.models.openai_faults import no_access, no_answer, no_money, no_server
+from eyetest.models.openai_faults import elsewhere, no_access, no_answer, no_money, no_server
 from eyetest.models.openai_learned import Learned
 from eyetest.models.openai_pace import Gate, Pace, Patience
 from eyetest.models.openai_settings import TOKENS_KEYS, Settings, read_key, read_settings
@@ -59,6 +60,8 @@ LARGE_BODY = 2**20
 """Bytes from which on aiohttp wants a stream and warns about plain bytes."""
 NO_ACCESS = frozenset({401, 403, 404})
 """HTTP statuses that end the run when nothing has succeeded yet: wrong key, forbidden, unknown model or path."""
+MOVED = frozenset({301, 302, 303, 307, 308})
+"""HTTP statuses that end the run likewise: the requests are to go elsewhere."""
 FIELD_REFUSED = frozenset({400, 422})
 """HTTP statuses of a request that has a field which the server does not take."""
 
@@ -84,6 +87,19 @@ async def _read(reply: aiohttp.ClientResponse) -> bytes | None:
         if size > LARGEST_ANSWER:
             return None
     return b"".join(parts)
+
+
+class _Connector(aiohttp.TCPConnector):
+    """Never hands out a connection on which something lies unread: a late second answer would be taken for the next one's."""
+
+    async def connect(
+        self, req: aiohttp.ClientRequest, traces: list[Any], timeout: aiohttp.ClientTimeout
+    ) -> aiohttp.connector.Connection:
+        while True:
+            connection = await super().connect(req, traces, timeout)
+            if connection.protocol is None or not connection.protocol.should_close:
+                return connection
+            connection.close()
 
 
 class OpenAIModel:
@@ -190,6 +206,8 @@ class _Reply:
     """HTTP status."""
     retry_after: str | None
     """That header."""
+    location: str | None
+    """That header."""
     payload: bytes
     started: float
     """Seconds of the loop's clock; so `ended`."""
@@ -242,7 +260,7 @@ class _Run:
     async def _serve(self) -> BaseException | None:
         """Work until stopped (None) or until a worker fails (why)."""
         headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {self._key}"} if self._key else {})
-        connector = aiohttp.TCPConnector(limit=0, ttl_dns_cache=300)
+        connector = _Connector(limit=0, ttl_dns_cache=300)
         patient = aiohttp.ClientTimeout(total=None, sock_connect=None)
         jar = aiohttp.DummyCookieJar()
         async with aiohttp.ClientSession(connector=connector, headers=headers, timeout=patient, cookie_jar=jar) as session:
@@ -344,7 +362,8 @@ class _Run:
             return Failure(no_answer(error, self._settings.base_url, self._proxy))
         if payload is None:
             return Response(status="error", error=f"The answer is larger than {LARGEST_ANSWER >> 20} MB; it was not read on.")
-        return _Reply(reply.status, reply.headers.get("Retry-After"), payload, started, self._loop.time(), in_flight)
+        waits, location = reply.headers.get("Retry-After"), reply.headers.get("Location")
+        return _Reply(reply.status, waits, location, payload, started, self._loop.time(), in_flight)
 
     def _outcome(self, reply: _Reply, request: Request) -> Response | Failure:
         """A reply as data, noted by all who learn from it. Raises ModelError where no request of this run can succeed."""
@@ -356,6 +375,8 @@ class _Run:
                 self._pace.refused(reply.started, reply.ended)
             return outcome
         if outcome.status == "error":
+            if reply.status in MOVED and not self._proven:
+                raise elsewhere(self._settings, reply.status, reply.location)
             if reply.status in NO_ACCESS and not self._proven:
                 raise no_access(self._settings, reply.status, outcome.error or "", held=self._key is not None)
             return outcome

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+from urllib.parse import urljoin
 
 from eyetest.errors import ModelError
 from eyetest.models.openai_secret import server_of
@@ -23,6 +24,10 @@ def no_answer(error: aiohttp.ClientError | OSError, base_url: str, proxy: str | 
     reason = (cause.strerror or "") if isinstance(cause, OSError) else ""
     if isinstance(error, aiohttp.ClientConnectorCertificateError):
         reason = "its certificate is not valid"
+    elif isinstance(error, aiohttp.ClientResponseError):
+        reason = "what it sends is no HTTP answer, or one with headers that are wrong or too long"
+    elif isinstance(error, aiohttp.ServerDisconnectedError):
+        reason = "it closed the connection without an answer"
     elif isinstance(error, aiohttp.ClientPayloadError):
         reason = "the answer is cut off, or not packed as its Content-Encoding says"
     through = f" through the proxy {server_of(proxy)}" if proxy else ""
@@ -34,6 +39,15 @@ def no_server(settings: Settings, reason: str) -> ModelError:
     return ModelError(
         f"No server answers at {settings.base_url} (model {settings.model!r}; {reason}). "
         f"Start the server, or mend base_url=... (or the environment variable OPENAI_BASE_URL)."
+    )
+
+
+def elsewhere(settings: Settings, status: int, location: str | None) -> ModelError:
+    """The error for a server that sends requests on. Only a machine is named: the path may hold secrets."""
+    to = server_of(urljoin(settings.url, location)) if location else "an address that is not named"
+    return ModelError(
+        f"{settings.url} sends requests on to {to} (HTTP {status}), which is not followed, since the key would go there too. "
+        f"If you trust it, put its address, up to /chat/completions, into base_url=... (or into OPENAI_BASE_URL)."
     )
 
 

@@ -40,6 +40,8 @@ LONGEST_REASONING = 2**16
 """Characters of a model's reasoning that are kept."""
 LONGEST_WAIT = 86_400.0
 """Most seconds that a server is believed to ask for; no request has that long anyway."""
+MOST_TOKENS = 10**9
+"""Tokens of one call that a server is believed to have counted."""
 TOP = 20
 """Alternatives asked for the first token: the most that OpenAI gives."""
 
@@ -219,12 +221,17 @@ def _text(content: Any) -> str | None:
 def _usage(said: Any) -> Usage | None:
     if not isinstance(said, Mapping):
         return None
-    read, written = said.get("prompt_tokens"), said.get("completion_tokens")
-    if not (isinstance(read, int) and isinstance(written, int)):
+    read, written = _count(said.get("prompt_tokens")), _count(said.get("completion_tokens"))
+    if read is None or written is None:
         return None
     details = said.get("prompt_tokens_details")
-    cached = details.get("cached_tokens") if isinstance(details, Mapping) else None
-    return Usage(read, written, cached if isinstance(cached, int) else 0)
+    cached = _count(details.get("cached_tokens")) if isinstance(details, Mapping) else None
+    return Usage(read, written, min(cached or 0, read))
+
+
+def _count(said: Any) -> int | None:
+    """A number of tokens; None for what cannot be one: a negative number would be paid back, a huge one ends the run."""
+    return said if isinstance(said, int) and not isinstance(said, bool) and 0 <= said <= MOST_TOKENS else None
 
 
 def label_logprobs(choice: Mapping[str, Any], labels: tuple[str, ...]) -> tuple[float, ...] | None:
