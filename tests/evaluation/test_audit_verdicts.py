@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import errno
 import json
 import math
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -409,6 +411,87 @@ def test_an_export_never_takes_the_place_of_a_file_of_a_run(tmp_path: Path, caps
     assert (tmp_path / "run" / "predictions.jsonl").read_bytes() == before
 
 
+def test_an_export_replaces_completions_whole_or_not_at_all(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    go(tmp_path / "run", known(12), of(lambda _: True), conditions=["image"])
+    out = tmp_path / "x.jsonl"
+    assert run("export", tmp_path / "run", "--out", out) == 0
+    before = out.read_bytes()
+    assert before.count(b"\n") == 12
+    assert run("export", tmp_path / "run", "--out", out) == 0
+    assert out.read_bytes() == before
+    answers = tmp_path / "run" / "predictions.jsonl"
+    answers.write_bytes(answers.read_bytes()[:-50])
+    assert run("export", tmp_path / "run", "--out", out) == 2
+    assert "predictions.jsonl:12: not a prediction of eyetest" in capsys.readouterr().err
+    assert out.read_bytes() == before
+    assert not list(tmp_path.glob("*.partial"))
+
+
+def test_an_export_overwrites_nothing_but_completions(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    go(tmp_path / "run", known(12), of(lambda _: True), conditions=["image"])
+    data, table, pipe = data_file(tmp_path, 2), tmp_path / "t.csv", tmp_path / "pipe"
+    table.write_text("id,completion\n")
+    os.mkfifo(pipe)
+    for path, message in (
+        (data, "holds something else than completions, which would be lost. Name another file."),
+        (table, "holds something else than completions, which would be lost. Name another file."),
+        (pipe, "is a named pipe, not a file. Move it away, or name another place."),
+        (tmp_path / "run", "is a folder. Name a file in it."),
+        (data / "x.jsonl", "cannot be written: "),
+    ):
+        before = path.read_bytes() if path.is_file() else b""
+        assert run("export", tmp_path / "run", "--out", path) == 2
+        assert f"{path}: {message}" in capsys.readouterr().err
+        assert (path.read_bytes() if path.is_file() else b"") == before
+
+
+def test_a_full_disk_is_said_without_a_traceback(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    go(tmp_path / "run", known(12), of(lambda _: True), conditions=["image"])
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "replace", full)
+    assert run("export", tmp_path / "run", "--out", tmp_path / "x.jsonl") == 2
+    assert f"--out {tmp_path / 'x.jsonl'}: cannot be written: No space left on device. " in capsys.readouterr().err
+    assert not list(tmp_path.glob("x.jsonl*"))
+
+
+def test_half_a_surrogate_survives_the_export(tmp_path: Path) -> None:
+    first = audited(tmp_path / "run", known(12), scripted_from(lambda _: "red \ud83d", "seer"))
+    assert run("export", tmp_path / "run", "--out", tmp_path / "seer.jsonl") == 0
+    config = run_config({"models": [{"model": f"scripted:{tmp_path}/seer.jsonl", "name": "seer"}]}, "test")
+    assert to_json(first) == to_json(audited(tmp_path / "again", known(12), models(config.models, seed=0)[0]))
+
+
+@pytest.mark.parametrize(
+    ("condition", "message"),
+    [
+        ("no_imag", "Unknown condition 'no_imag' in {}. Did you mean 'no_image'?"),
+        ("no_image + shuffled", "{}: condition 'no_image + shuffled' is called 'no_image+shuffled' in a run. Write it so."),
+    ],
+)
+def test_a_condition_that_no_run_has_is_named_with_its_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], condition: str, message: str
+) -> None:
+    script = write_items(tmp_path / "mine.jsonl", [{"id": "q1", "condition": condition, "completion": "red"}])
+    assert run("audit", data_file(tmp_path, 2), "--predictions", script, "--out", tmp_path / "run") == 2
+    assert message.format(script) in capsys.readouterr().err
+    assert not (tmp_path / "run").exists()
+
+
+def test_the_page_never_takes_the_place_of_what_is_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    data = data_file(tmp_path, 2)
+    script = write_items(tmp_path / "mine.jsonl", [{"id": "q1", "completion": "red"}])
+    for path in (data, script):
+        before = path.read_bytes()
+        assert run("audit", data, "--predictions", f"m={script}", "--out", tmp_path / "run", "--html", path) == 2
+        assert f"--html {path}: is read by this audit, and would be overwritten." in capsys.readouterr().err
+        assert path.read_bytes() == before
+
+
 def data_file(folder: Path, n: int, **fields: Any) -> Path:
     rows = [
         {"id": f"q{k}", "question": f"What is in picture {k}?", "answer": "red", "image": "p.png", **fields} for k in range(n)
@@ -444,6 +527,8 @@ def test_what_cannot_apply_is_left_out_and_named(tmp_path: Path, capsys: pytest.
     ("arguments", "message"),
     [
         (["nowhere.jsonl"], "nowhere.jsonl: is no task, no data file and no run directory."),
+        (["x" * 5000, "--model", "oracle"], f"{'x' * 5000}: is no task, no data file and no run directory."),
+        (["eyechart_flags", "--predictions", f"m={'x' * 5000}"], "File name too long"),
         (["eyechart_flag", "--model", "oracle"], "Did you mean 'eyechart_flags'?"),
         (["eyechart_flags"], "No model. Name one with --model SPEC, or its answers with --predictions FILE.jsonl."),
         (["eyechart_flags", "--model", "oracle", "--predictions", "x.jsonl"], "leave --model out"),

@@ -1,4 +1,5 @@
 import json
+import os
 import tracemalloc
 
 import pytest
@@ -304,3 +305,23 @@ def test_a_status_is_what_became_of_the_call(script):
 )
 def test_a_wrong_status_or_variant_is_named(script, fields, message):
     assert f":1: {message}" in refusal(script({"id": "q", "completion": "a", **fields}))
+
+
+def test_a_pipe_is_refused_at_once(tmp_path):
+    os.mkfifo(tmp_path / "pipe.jsonl")
+    assert refusal(str(tmp_path / "pipe.jsonl")) == (
+        f"{tmp_path}/pipe.jsonl: is a pipe or a device, and completions are read more than once. Write them to a file."
+    )
+
+
+@pytest.mark.parametrize("field", ["condition", "task"])
+def test_an_empty_name_answers_nothing_and_is_refused(script, field):
+    path = script({"id": "q1", "completion": "Paris", field: ""})
+    assert refusal(path) == f"{path}:1: {field} is empty. Leave it out for every {field}."
+
+
+def test_a_long_wrong_value_is_cut(script):
+    path = script({"id": "q1", "completion": list(range(5000))})
+    said = refusal(path)
+    assert said.endswith("..., not a text. Put it in quotes.")
+    assert len(said) < len(path) + 200

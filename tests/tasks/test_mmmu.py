@@ -435,3 +435,21 @@ def test_other_files_are_refused(text: str, said: str, tmp_path: Path) -> None:
     assert said in done.stderr
     assert not (tmp_path / "answers.jsonl").exists()
     assert "python examples/mmmu_outputs_to_jsonl.py" in convert().stderr
+
+
+@pytest.mark.parametrize(
+    ("broken", "reason"),
+    [
+        ({"question_type": ["open"]}, "unknown question type"),
+        ({"question_type": {}}, "unknown question type"),
+        ({"question_type": ...}, "unknown question type"),
+        ({"options": ...}, "malformed options"),
+        ({"answer": ...}, "no answer"),
+        ({"question_type": "open", "answer": ...}, "no answer"),
+    ],
+)
+def test_a_row_without_a_cell_or_with_a_list_for_one_is_dropped(tmp_path: Path, broken: dict[str, Any], reason: str) -> None:
+    """`...` stands for a key that the line lacks."""
+    bad = {key: value for key, value in row(2, **broken).items() if value is not ...}
+    samples, report = load(lines(tmp_path, row(1), bad))
+    assert ([one.id for one in samples], dict(report.dropped)) == (["validation_Art_Theory_1"], {reason: 1})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -54,6 +55,7 @@ def audit(
     run_directory = _run_directory(data)
     if html is not None:
         refuse_run_file(html, run_directory or html.parent)
+        _refuse_input(html, [*data, *grid.data, *(_split(one)[1] for one in commas("--predictions", predictions))])
     if run_directory is not None:
         if predictions or dry_run or grid != GridOptions():
             raise UsageError(f"{run_directory} is a finished run: nothing is asked. Of all flags, only --html goes with it.")
@@ -88,8 +90,15 @@ def audit(
     return FAILED_ITEMS if outcome.progress.failed else 0
 
 
+def _refuse_input(html: Path, inputs: Sequence[str]) -> None:
+    """Raise UsageError where the page would take the place of what is read."""
+    for text in inputs:
+        if os.path.exists(html) and os.path.exists(text) and html.samefile(text):
+            raise UsageError(f"--html {html}: is read by this audit, and would be overwritten. Name another file.")
+
+
 def _run_directory(data: Sequence[str]) -> Path | None:
-    if not any((Path(one) / MANIFEST).exists() for one in data):
+    if not any(os.path.exists(os.path.join(one, MANIFEST)) for one in data):
         return None
     if len(data) > 1:
         raise UsageError(f"{', '.join(data)}: one run directory at a time, and no data beside it.")
@@ -115,7 +124,7 @@ def _config(data: Sequence[str], grid: GridOptions, predictions: Sequence[str]) 
 
 
 def _data(text: str) -> str:
-    if Path(text).exists():
+    if os.path.exists(text):  # unlike Path.exists, false for a name too long for the system
         return text
     known = registry.names("tasks")
     raise UsageError(
@@ -126,7 +135,7 @@ def _data(text: str) -> str:
 def _split(text: str) -> tuple[str, str]:
     """`MODEL=FILE` or `FILE`; a file whose name holds an equals sign is taken as it is."""
     name, equals, path = text.partition("=")
-    return (name.strip(), path) if equals and name.strip() and not Path(text).exists() else (Path(text).stem, text)
+    return (name.strip(), path) if equals and name.strip() and not os.path.exists(text) else (Path(text).stem, text)
 
 
 def _scripted(text: str) -> str:
@@ -140,7 +149,11 @@ def _named_conditions(predictions: Sequence[str]) -> Iterator[str]:
     """The conditions that the files answer, once each; completions that name none were given with the picture."""
     seen: dict[str, None] = {}
     for text in predictions:
-        seen |= {key.condition or "image": None for key in read_script(_split(text)[1])}
+        path = _split(text)[1]
+        for name in dict.fromkeys(key.condition or "image" for key in read_script(path)):
+            if (usual := viewing.canonical(name, path)) != name:
+                raise UsageError(f"{path}: condition {name!r} is called {usual!r} in a run. Write it so.")
+            seen[name] = None
     yield from sorted(seen, key=lambda name: (CONDITIONS.index(name) if name in CONDITIONS else len(CONDITIONS), name))
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
-from typing import IO, Annotated, Any
+from typing import Annotated, Any
 
 from cyclopts import Parameter
 
@@ -16,7 +17,8 @@ from eyetest.errors import StoreError, UsageError
 from eyetest.evaluation.rescore import stored_run
 from eyetest.evaluation.rundir import FILES, MANIFEST
 from eyetest.reports.text import terminal
-from eyetest.store import read_predictions
+from eyetest.store import from_json, read_predictions
+from eyetest.store.files import check_regular
 from eyetest.store.json_text import dumps
 from eyetest.types import Prediction
 
@@ -41,18 +43,8 @@ def export(
     for path in files.values():
         if path.parent.joinpath(MANIFEST).exists() and path.name in FILES:
             raise UsageError(f"--out {path} is a file of a run itself. Name another.")
-    written = dict.fromkeys(files, 0)
-    with ExitStack() as stack:
-        opened = {model: stack.enter_context(_opened(path)) for model, path in files.items()}
-        for prediction in read_predictions(stored.predictions):
-            if prediction.model not in opened:
-                raise StoreError(
-                    f"{stored.predictions}: has answers of model {prediction.model!r}, which run.json does not name. "
-                    f"Restore both files of one run."
-                )
-            if prediction.round == 0:
-                opened[prediction.model].write(dumps(line(prediction)) + b"\n")
-                written[prediction.model] += 1
+        _refuse_other(path)
+    written = _write(stored.predictions, files)
     console = terminal()
     for model, path in files.items():
         say(console, f"{model}: {written[model]:,} completions written: {path}")
@@ -90,9 +82,54 @@ def _safe(model: str) -> str:
     return re.sub(r"[^\w.+-]+", "_", model)
 
 
-def _opened(path: Path) -> IO[bytes]:
+def _refuse_other(path: Path) -> None:
+    """Raise an error where something else than completions is at `path`: the data file, say, and it would be lost."""
+    check_regular(path)
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        return path.open("wb")
+        if path.is_dir():
+            raise StoreError(f"--out {path}: is a folder. Name a file in it.")
+        if not path.exists():
+            return
+        with path.open("rb") as file:
+            first = file.readline()
     except OSError as error:
-        raise StoreError(f"--out {path}: cannot be written: {error.strerror or error}. Name another place.") from None
+        raise _unwritable(path, error) from None
+    try:
+        held = from_json(first) if first.strip() else {"completion": ""}
+    except ValueError:
+        held = None
+    if not isinstance(held, dict) or "completion" not in held:
+        raise UsageError(f"--out {path}: holds something else than completions, which would be lost. Name another file.")
+
+
+def _unwritable(path: Path, error: OSError) -> StoreError:
+    return StoreError(f"--out {path}: cannot be written: {error.strerror or error}. Name another place.")
+
+
+def _write(predictions: Path, files: Mapping[str, Path]) -> dict[str, int]:
+    """Write every model's file beside its place and move them there when all are whole; returns lines by model."""
+    partial = {model: path.with_name(path.name + ".partial") for model, path in files.items()}
+    written = dict.fromkeys(files, 0)
+    try:
+        for path in files.values():
+            path.parent.mkdir(parents=True, exist_ok=True)
+        with ExitStack() as stack:
+            opened = {model: stack.enter_context(path.open("wb")) for model, path in partial.items()}
+            for prediction in read_predictions(predictions):
+                if prediction.model not in opened:
+                    raise StoreError(
+                        f"{predictions}: has answers of model {prediction.model!r}, which run.json does not name. "
+                        f"Restore both files of one run."
+                    )
+                if prediction.round == 0:
+                    opened[prediction.model].write(dumps(line(prediction)) + b"\n")
+                    written[prediction.model] += 1
+        for model, path in files.items():
+            os.replace(partial[model], path)
+    except OSError as error:
+        raise _unwritable(path, error) from None
+    finally:
+        for path in partial.values():
+            with suppress(OSError):
+                path.unlink()
+    return written

@@ -13,14 +13,16 @@ became of the call: `refused` where the server said no, `error` where it failed 
 from __future__ import annotations
 
 import hashlib
+import json
+import os
+import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, get_args
 
-import orjson
-
-from eyetest.errors import DataError, UsageError, nearest
+from eyetest.errors import DataError, UsageError, nearest, shown
 from eyetest.models.baselines import Simulated, read_spec
 from eyetest.models.function import call, fingerprint, in_order
+from eyetest.store import from_json
 from eyetest.types import Model, Origin, Response, ResponseStatus
 
 FIELDS = ("id", "completion", "condition", "task", "repeat", "variant", "status")
@@ -116,7 +118,9 @@ def read_script(path: str) -> dict[Key, Completion]:
 def _lines(path: str) -> Iterator[tuple[int, bytes]]:
     """Number (from 1) and bytes of each line that is not blank, without a byte order mark."""
     try:
-        with open(path, "rb") as file:
+        with open(path, "rb", opener=_without_waiting) as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                raise DataError(f"{path}: is a pipe or a device, and completions are read more than once. Write them to a file.")
             for number, raw in enumerate(file, start=1):
                 line = raw.removeprefix(b"\xef\xbb\xbf") if number == 1 else raw
                 if line.strip():
@@ -126,16 +130,22 @@ def _lines(path: str) -> Iterator[tuple[int, bytes]]:
         raise DataError(f"{path}: cannot be read ({said}). Expected one object a line, such as {EXAMPLE}.") from None
 
 
+def _without_waiting(path: str, flags: int) -> int:
+    """Opens a pipe that nobody writes to at once, so that it can be told from a file."""
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+
+
 def _record(raw: bytes, place: str) -> dict[str, Any]:
     try:
-        record = orjson.loads(raw)
-    except orjson.JSONDecodeError as error:
-        raise DataError(f"{place}: is not JSON in UTF-8 ({error.msg}, column {error.colno}). Expected {EXAMPLE}.") from None
+        record = from_json(raw)
+    except ValueError as error:
+        why = f"{error.msg}, column {error.colno}" if isinstance(error, json.JSONDecodeError) else str(error)
+        raise DataError(f"{place}: is not JSON in UTF-8 ({why}). Expected {EXAMPLE}.") from None
     if not isinstance(record, dict):
         raise DataError(f"{place}: is a {type(record).__name__}, not an object. Expected {EXAMPLE}.")
     for field in record:
         if field not in FIELDS:
-            raise DataError(f"{place}: unknown field {field!r}.{nearest(field, FIELDS)} Known: {', '.join(FIELDS)}.")
+            raise DataError(f"{place}: unknown field {shown(field)}.{nearest(field, FIELDS)} Known: {', '.join(FIELDS)}.")
     return record
 
 
@@ -154,7 +164,9 @@ def _entry(record: Mapping[str, Any], place: str) -> tuple[Key, Completion]:
         if value is None and needed:
             raise DataError(f"{place}: has no {field!r}. Expected {EXAMPLE}.")
         if value is not None and not isinstance(value, str):
-            raise DataError(f"{place}: {field} is {value!r}, not a text. Put it in quotes.")
+            raise DataError(f"{place}: {field} is {shown(value)}, not a text. Put it in quotes.")
+        if value == "" and field in ("condition", "task"):
+            raise DataError(f"{place}: {field} is empty. Leave it out for every {field}.")
     key = Key(str(identifier), record.get("condition"), record.get("task"), repeat, variant)
     return key, _completion(str(record["completion"]), record.get("status"), place)
 
@@ -162,7 +174,7 @@ def _entry(record: Mapping[str, Any], place: str) -> tuple[Key, Completion]:
 def _number(record: Mapping[str, Any], field: str, place: str) -> int | None:
     value = record.get(field)
     if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < 0):
-        raise DataError(f"{place}: {field} is {value!r}, not a whole number from 0. Leave it out for every {field}.")
+        raise DataError(f"{place}: {field} is {shown(value)}, not a whole number from 0. Leave it out for every {field}.")
     return value
 
 
@@ -171,7 +183,7 @@ def _completion(text: str, status: str | None, place: str) -> Completion:
         return text
     known = get_args(ResponseStatus)
     if status not in known:
-        raise DataError(f"{place}: unknown status {status!r}.{nearest(status, known)} Known: {', '.join(known)}.")
+        raise DataError(f"{place}: unknown status {shown(status)}.{nearest(status, known)} Known: {', '.join(known)}.")
     outside = status in ("error", "blocked", "bad_image")
     return Response(text, status, error="as the file of completions says" if outside else None)  # type: ignore[arg-type]
 

@@ -30,8 +30,8 @@ DATA: Mapping[Data, str] = {
 """Verdict on the data set -> its words, predicate to the data set's name."""
 
 CAUSE: Mapping[Cause, str] = {
-    "see": "mostly fails to see",
-    "know": "mostly fails to know",
+    "see": "where it fails, mostly fails to see",
+    "know": "where it fails, mostly fails to know",
     "both": "fails both to see and to know",
     "open": "fails, and whether to see or to know cannot be told at this n",
     "few": "fails too rarely for an interval on why",

@@ -45,7 +45,9 @@ MEASURES: Mapping[str, Measure] = {
         "of the answers read, those that choose the option standing there; 1 / options each if place means nothing",
     ),
     "odds_ratio": Measure(
-        "odds ratio, seeing and knowing", "1: knowing the fact and being right with the picture have nothing to do", share=False
+        "odds ratio, seeing and knowing",
+        "1: knowing the fact and being right with the picture go together by chance only",
+        share=False,
     ),
     "roc_auc": Measure("ROC AUC", "a positive item is more probable than a negative one; 50 % is guessing"),
     "expected_calibration_error": Measure(

@@ -163,12 +163,12 @@ def _of_table(values: Mapping[str, Any]) -> tuple[tuple[str, ...], tuple[str, ..
 
 
 def _of_row(values: Mapping[str, Any]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    kind, answer = values["question_type"], values["answer"]
-    if kind not in _KINDS:
+    kind, answer = values.get("question_type"), values.get("answer")
+    if not isinstance(kind, str) or kind not in _KINDS:
         raise BadRowError("unknown question type", f"{shown(kind)}; expected {', '.join(_KINDS)}")
     if not _KINDS[kind]:
         return (), _aliases(answer)
-    choices = _options(values["options"])
+    choices = _options(values.get("options"))
     check_options(choices)
     return choices, (chosen(answer.strip() if isinstance(answer, str) else "", choices),)
 
