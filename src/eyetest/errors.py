@@ -72,5 +72,5 @@ def message_of(error: BaseException) -> str:
     """The message of somebody else's exception, whose `__str__` may itself raise anything."""
     try:
         return str(error)
-    except Exception:  # noqa: BLE001  see above
+    except Exception:  # noqa: BLE001  a stranger's `__str__`: an error about an error would hide the first
         return "(its message cannot be shown)"

@@ -14,6 +14,7 @@ import pytest
 from evaluation.made import Asked, text_of
 from eyetest.commands.caption import caption
 from eyetest.commands.knowledge import knowledge
+from eyetest.commands.making import Source
 from eyetest.errors import DataError, ModelError, StoreError, UsageError
 from eyetest.evaluation.making import Made, MakeSettings, make
 from eyetest.evaluation.plan import Dataset, Selection, survey
@@ -272,7 +273,7 @@ def reply(body: Body, _attempt: int) -> str:
 def test_knowledge_by_command(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = data.parent / "k.jsonl"
     with FakeServer(answer=reply) as server:
-        assert knowledge(str(data), model=f"openai:gpt,base_url={server.url}", out=out, limit="5") == 0
+        assert knowledge(str(data), model=f"openai:gpt,base_url={server.url}", out=out, source=Source(limit="5")) == 0
         assert knowledge(str(data), model=f"openai:gpt,base_url={server.url}", out=out) == 0
         assert server.log.requests == 6
     shown = capsys.readouterr()
@@ -284,7 +285,7 @@ def test_knowledge_by_command(data: Path, capsys: pytest.CaptureFixture[str]) ->
 def test_caption_by_command_and_what_failed_has_its_exit_code(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = data.parent / "c.jsonl"
     with FakeServer(faults=("400",)) as server:
-        assert caption(str(data), model=f"openai:gpt,base_url={server.url},retries=0", out=out, limit="2") == 1
+        assert caption(str(data), model=f"openai:gpt,base_url={server.url},retries=0", out=out, source=Source(limit="2")) == 1
     shown = capsys.readouterr()
     assert "2 of 2 failed. Run the same command again to ask exactly for those. The first: sample 'q" in shown.err
     with FakeServer(answer=reply) as server:
@@ -293,7 +294,7 @@ def test_caption_by_command_and_what_failed_has_its_exit_code(data: Path, capsys
 
 
 def test_a_dataset_may_be_a_registered_task(tmp_path: Path) -> None:
-    assert caption("eyechart_shapes", model="constant:Shapes.", out=tmp_path / "c.jsonl", limit="3") == 0
+    assert caption("eyechart_shapes", model="constant:Shapes.", out=tmp_path / "c.jsonl", source=Source(limit="3")) == 0
     assert len(lines(tmp_path / "c.jsonl")) == 3
 
 

@@ -65,10 +65,9 @@ def audit(
     config, folder = _config(data, grid, commas("--predictions", predictions))
     datasets, models = setup.datasets(config.tasks), setup.models(config.models, seed=config.seed, batch=config.batch)
     budget = setup.budget(config, models)
-    plan = prepare(config, datasets, folder=folder)
-    left_out: tuple[str, ...] = ()
-    if "conditions" not in config.model_fields_set:
-        plan, left_out = _narrowed(prepare(config.model_copy(update={"conditions": CONDITIONS}), datasets, folder=folder))
+    named = "conditions" in config.model_fields_set
+    plan = prepare(config if named else config.model_copy(update={"conditions": CONDITIONS}), datasets, folder=folder)
+    plan, left_out = (plan, ()) if named else _narrowed(plan)
     say_loads(log, plan)
     if dry_run:
         for reason in left_out:

@@ -2,22 +2,11 @@
 
 from __future__ import annotations
 
-from eyetest.commands.grid import GridOptions
-from eyetest.commands.making import (
-    AnswerIs,
-    Column,
-    Data,
-    Dir,
-    Format,
-    Images,
-    Limit,
-    MaxTokens,
-    ModelName,
-    Out,
-    Seed,
-    Split,
-    make_file,
-)
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from eyetest.commands.making import Data, MaxTokens, ModelName, Out, Source, make_file
 from eyetest.evaluation.making import MakeSettings
 
 
@@ -27,15 +16,8 @@ def caption(
     *,
     model: ModelName,
     out: Out,
-    images: Images = None,
-    column: Column = (),
-    answer_is: AnswerIs = None,
-    dir: Dir = None,
-    format: Format = None,
-    split: Split = None,
-    limit: Limit = None,
+    source: Annotated[Source, Parameter(name="*")] = Source(),  # noqa: B008 (frozen)
     max_tokens: MaxTokens = 1024,
-    seed: Seed = 0,
 ) -> int:
     """Let a model describe every picture in words, for the condition `caption`: eyetest run --captions FILE.
 
@@ -43,14 +25,4 @@ def caption(
     it stopped. Exit code 1 when some calls failed (run again to ask exactly for those), 2 for a mistake in the command or the
     data.
     """
-    options = GridOptions(
-        images=images,
-        column=column,
-        answer_is=answer_is,
-        dir=dir,
-        format=format,
-        split=split,
-        limit=limit,
-        seed=seed,
-    )
-    return make_file(data, model, MakeSettings("caption", max_tokens=max_tokens), out, options)
+    return make_file(data, model, MakeSettings("caption", max_tokens=max_tokens), out, source)

@@ -4,22 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from eyetest.commands.grid import GridOptions, flag
-from eyetest.commands.making import (
-    AnswerIs,
-    Column,
-    Data,
-    Dir,
-    Format,
-    Images,
-    Limit,
-    MaxTokens,
-    ModelName,
-    Out,
-    Seed,
-    Split,
-    make_file,
-)
+from cyclopts import Parameter
+
+from eyetest.commands.grid import flag
+from eyetest.commands.making import Data, MaxTokens, ModelName, Out, Source, make_file
 from eyetest.evaluation.making import MakeSettings
 
 
@@ -31,15 +19,8 @@ def knowledge(
     out: Out,
     text_only: Annotated[bool, flag("Do not show the model the pictures; it goes by caption and entity.")] = False,
     captions: Annotated[str | None, flag("JSONL file of captions that the model is told: id, caption.")] = None,
-    images: Images = None,
-    column: Column = (),
-    answer_is: AnswerIs = None,
-    dir: Dir = None,
-    format: Format = None,
-    split: Split = None,
-    limit: Limit = None,
+    source: Annotated[Source, Parameter(name="*")] = Source(),  # noqa: B008 (frozen)
     max_tokens: MaxTokens = 1024,
-    seed: Seed = 0,
 ) -> int:
     """Let a model write every question as pure knowledge, for the condition `knowledge`: eyetest run --knowledge-file FILE.
 
@@ -48,15 +29,4 @@ def knowledge(
     The same command again goes on where it stopped. Exit code 1 when some calls failed (run again to ask exactly for those), 2
     for a mistake in the command or the data.
     """
-    options = GridOptions(
-        images=images,
-        column=column,
-        answer_is=answer_is,
-        dir=dir,
-        format=format,
-        split=split,
-        limit=limit,
-        seed=seed,
-        captions=captions,
-    )
-    return make_file(data, model, MakeSettings("knowledge", not text_only, max_tokens), out, options)
+    return make_file(data, model, MakeSettings("knowledge", not text_only, max_tokens), out, source, captions=captions)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -27,23 +28,29 @@ FAILED_ITEMS = 1
 Data = Annotated[str, Parameter(help="Data file, or a registered task. See: eyetest list tasks.")]
 ModelName = Annotated[str, flag("NAME[:ARGUMENT], e.g. openai:NAME. See: eyetest list models.")]
 Out = Annotated[Path, flag("JSON Lines file to write, and to go on with.")]
-Images = Annotated[str | None, flag("Folder that picture paths are relative to; the data file's when left out.")]
-Column = Annotated[tuple[str, ...], flag("OURS=THEIRS: our column name and the file's, e.g. answer=label. Repeatable.")]
-AnswerIs = Annotated[Literal["text", "letter", "index"] | None, flag("How the file writes the right choice.")]
-Dir = Annotated[str | None, flag("Folder that holds the task's files.")]
-Format = Annotated[str | None, flag("Layout of that folder; found out when left out.")]
-Split = Annotated[str | None, flag("Split of the task.")]
-Limit = Annotated[str | None, flag("Samples: a count, a fraction below 1, or a percentage.")]
 MaxTokens = Annotated[int, whole("Longest reply in tokens.")]
-Seed = Annotated[int, whole("Of --limit and of the model's own randomness.")]
 
 
-def make_file(data: str, model: str, settings: MakeSettings, out: Path, options: GridOptions) -> int:
-    """Make the file, say what became of it, and return the exit code. options: of the dataset named by `data`."""
+@dataclass(frozen=True)
+class Source:
+    """Which samples, as flags; fields are those of GridOptions."""
+
+    images: Annotated[str | None, flag("Folder that picture paths are relative to; the data file's when left out.")] = None
+    column: Annotated[tuple[str, ...], flag("OURS=THEIRS: our column name and the file's, e.g. answer=label. Repeatable.")] = ()
+    answer_is: Annotated[Literal["text", "letter", "index"] | None, flag("How the file writes the right choice.")] = None
+    dir: Annotated[str | None, flag("Folder that holds the task's files.")] = None
+    format: Annotated[str | None, flag("Layout of that folder; found out when left out.")] = None
+    split: Annotated[str | None, flag("Split of the task.")] = None
+    limit: Annotated[str | None, flag("Samples: a count, a fraction below 1, or a percentage.")] = None
+    seed: Annotated[int, whole("Of --limit and of the model's own randomness.")] = 0
+
+
+def make_file(data: str, model: str, settings: MakeSettings, out: Path, source: Source, *, captions: str | None = None) -> int:
+    """Make the file, say what became of it, and return the exit code. source: which samples of the dataset named by `data`."""
     named = {"task": (data,)} if data in registry.names("tasks") else {"data": (data,)}
     if out.exists() and Path(data).exists() and out.samefile(data):
         raise UsageError(f"--out {out}: is the data file itself, which would be overwritten. Name another file.")
-    config, _ = read_config(None, GridOptions(**{**vars(options), **named}))
+    config, _ = read_config(None, GridOptions(**{**vars(source), **named}, captions=captions))
     [dataset] = setup.datasets(config.tasks)
     built = build(model, seed=config.seed)
     surveyed = survey(dataset, Selection(config.limit), seed=config.seed, pooled=False)

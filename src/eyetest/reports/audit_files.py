@@ -26,7 +26,7 @@ from eyetest.store import to_json
 from eyetest.store.files import write_whole
 
 FIRST_IDS = 5
-"""Sample ids of each list on the terminal; `audit/items.csv` has all."""
+"""Sample ids of each list on the terminal and on the page; `audit/items.csv` has all."""
 
 
 def write_audit(directory: Path, found: Sequence[Audit]) -> tuple[Path, ...]:
@@ -93,8 +93,8 @@ def measures(audit: Audit) -> Iterator[tuple[str, str, str]]:
             continue
         if made.metric == "gap_rate":
             if math.isfinite(row.lowest) and math.isfinite(row.highest):
-                bounds = f"{hundredths(row.lowest)} to {hundredths(row.highest)} %"
-                yield "gap rate, if what failed had been all wrong or all right", bounds, count(made.n)
+                between = f"{hundredths(row.lowest)} to {hundredths(row.highest)} %"
+                yield "gap rate, if what failed had been all wrong or all right", between, count(made.n)
             continue
         about = measure(made.metric)
         value = rate(made.value, made.low, made.high) + " %" if about.share else str(Plain(made.value, made.low, made.high))
@@ -105,14 +105,26 @@ def measures(audit: Audit) -> Iterator[tuple[str, str, str]]:
                 yield words, f"{rate(made.value, made.low, made.high)} %", count(made.n)
 
 
+def bounds(asked: Asked) -> str:
+    """The score if all that was unread, refused or failed were wrong, and if it were right; empty where nothing was."""
+    made = asked.score
+    troubled = made.n_unparsed + made.n_refused + made.n_failed
+    return f"{hundredths(asked.all_wrong)} to {hundredths(asked.all_right)}" if troubled else ""
+
+
 def score_row(asked: Asked) -> tuple[str, ...]:
     """condition, score %, guessing %, unread, refused, failed, if all wrong to all right, n."""
     made = asked.score
-    troubled = made.n_unparsed + made.n_refused + made.n_failed
-    bounds = f"{hundredths(asked.all_wrong)} to {hundredths(asked.all_right)}" if troubled else ""
     guess = "none" if math.isnan(asked.guess) else hundredths(asked.guess)
     shown = rate(made.value, made.low, made.high)
-    return (asked.condition, shown, guess, *map(count, (made.n_unparsed, made.n_refused, made.n_failed)), bounds, count(made.n))
+    return (
+        asked.condition,
+        shown,
+        guess,
+        *map(count, (made.n_unparsed, made.n_refused, made.n_failed)),
+        bounds(asked),
+        count(made.n),
+    )
 
 
 SCORE_COLUMNS = ("condition", "score %", "guessing %", "unread", "refused", "failed", "all wrong to all right %", "n")

@@ -6,15 +6,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from eyetest.evaluation.audit import Audit
-from eyetest.evaluation.audit_verdict import verdict
-from eyetest.reports.audit_files import measures, of_tasks
+from eyetest.evaluation.audit_verdict import Verdict, verdict
+from eyetest.reports.audit_files import FIRST_IDS, bounds, measures, of_tasks
 from eyetest.reports.audit_words import CAUSE, DATA, cause_evidence, data_evidence, warnings
 from eyetest.reports.naming import Naming
 from eyetest.reports.sheet import Sheet, Span
-from eyetest.reports.wording import hundredths
-
-FIRST_IDS = 5
-"""Sample ids of each list on the page; `audit/items.csv` has all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +44,10 @@ class DataView:
 
 def audit_views(found: Sequence[Audit], numbers: dict[str, int], *, redact: bool = False) -> tuple[DataView, ...]:
     """Every data set, in the order of the grid. numbers: model -> place in the palette; redact: no sample ids."""
-    return tuple(_data(task, list(found), numbers, redact) for task, _ in of_tasks(found))
+    return tuple(_data(task, decided, found, numbers, redact) for task, decided in of_tasks(found))
 
 
-def _data(task: str, found: list[Audit], numbers: dict[str, int], redact: bool) -> DataView:
-    decided = dict(of_tasks(found))[task]
+def _data(task: str, decided: Verdict | None, found: Sequence[Audit], numbers: dict[str, int], redact: bool) -> DataView:
     own = [one for one in found if one.task == task]
     naming = Naming(len({one.prompt for one in own}) > 1, len({one.kind for one in own}) > 1)
     words = "" if decided is None else DATA[decided.data]
@@ -92,13 +87,12 @@ def _scores(audit: Audit) -> Sheet:
 def _score_rows(audit: Audit) -> Iterator[tuple[str | int | Span, ...]]:
     for one in audit.asked:
         made = one.score
-        troubled = made.n_unparsed + made.n_refused + made.n_failed
         yield (
             one.condition,
             Span(made.value, made.low, made.high),
             Span(one.guess, alone=True),
             *(made.n, made.n_unparsed, made.n_refused, made.n_failed),
-            f"{hundredths(one.all_wrong)} to {hundredths(one.all_right)}" if troubled else "",
+            bounds(one),
         )
 
 

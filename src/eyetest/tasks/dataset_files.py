@@ -11,8 +11,8 @@ from typing import Any
 
 from eyetest.errors import DataError, shown
 from eyetest.readers.load_report import LoadReport
-from eyetest.readers.row import Row
-from eyetest.readers.rows import read_rows
+from eyetest.readers.row import Row, listed
+from eyetest.readers.rows import columns, read_rows
 from eyetest.types import Image, Sample
 
 _PART = re.compile(r"(.+)-(\d{5})-of-(\d{5})\.parquet")
@@ -85,6 +85,13 @@ def missing_parts(files: Iterable[Path]) -> list[str]:
     here = {path.name for path in files}
     series = {(part[1], part[3]) for part in map(_PART.fullmatch, here) if part}
     return sorted({f"{name}-{number:05}-of-{of}.parquet" for name, of in series for number in range(int(of))} - here)
+
+
+def check_columns(file: Path, needed: Sequence[str], asks: str, *, also: str = "") -> None:
+    """Raises DataError if `file` lacks one of the columns. asks: how the message ends; also: what it says after their names."""
+    has = columns(file)
+    if missing := [name for name in needed if name not in has]:
+        raise DataError(f"{file}: expected the columns {listed(needed)}{also}, found {listed(has)}: no {listed(missing)}. {asks}")
 
 
 def check_parts(files: Sequence[Path]) -> None:

@@ -22,10 +22,10 @@ from typing import Any
 
 from eyetest.errors import DataError, shown
 from eyetest.readers.load_report import LoadReport
-from eyetest.readers.row import Row, listed
-from eyetest.readers.rows import columns, read_rows
+from eyetest.readers.row import Row
+from eyetest.readers.rows import read_rows
 from eyetest.tasks import mmsoc
-from eyetest.tasks.dataset_files import BadRowError, check_parts, parquet_patterns, picture, references, samples
+from eyetest.tasks.dataset_files import BadRowError, check_columns, check_parts, parquet_patterns, picture, references, samples
 from eyetest.tasks.layouts import Found, Layout, any_of, check_folder, locate
 from eyetest.tasks.task import Card, Task
 from eyetest.types import Image, Kind, Sample
@@ -123,12 +123,7 @@ def _patterns(layout: str, split: str) -> tuple[str, ...]:
 def _check_columns(source: Found) -> None:
     needed = ("id", "image", "text") if source.layout == "parquet" else ("img", "text")
     for file in source.files:
-        found = columns(file)
-        if missing := [name for name in needed if name not in found]:
-            raise DataError(
-                f"{file}: expected the columns {listed(needed)} (and 'label'), found {listed(found)}: no {listed(missing)}. "
-                f"Is this Hateful Memes in the layout {source.layout}?"
-            )
+        check_columns(file, needed, f"Is this Hateful Memes in the layout {source.layout}?", also=" (and 'label')")
 
 
 def _check_labels(asked: _Asked, source: Found, split: str) -> None:

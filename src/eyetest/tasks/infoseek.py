@@ -21,13 +21,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from eyetest.errors import DataError, UsageError, shown
+from eyetest.errors import UsageError, shown
 from eyetest.readers.load_report import LoadReport
 from eyetest.readers.row import Row, listed
 from eyetest.readers.rows import columns
 from eyetest.scorers import TextScorer
 from eyetest.scorers.converter import leaks
-from eyetest.tasks.dataset_files import BadRowError, plain, samples
+from eyetest.tasks.dataset_files import BadRowError, check_columns, plain, samples
 from eyetest.tasks.entity_question import entity_question
 from eyetest.tasks.infoseek_files import SPLITS, SUBSETS, Joined, Pictures, name, rows
 from eyetest.tasks.layouts import Found, Layout, any_of, entries, locate
@@ -79,14 +79,11 @@ def _load(folder: Path | None, split: str, report: LoadReport) -> Iterator[Sampl
 
 
 def _check_columns(found: Found) -> None:
-    has = columns(found.files[0])
-    if missing := [column for column in _NEEDED if column not in has]:
-        extra = " The authors keep the answers of this split." if missing == ["answer_eval"] else ""
-        raise DataError(
-            f"{found.files[0]}: expected the columns {listed(_NEEDED)} and 'answer', found {listed(has)}: no "
-            f"{listed(missing)}.{extra} Is this a split of InfoSeek with answers? "
-            f"The folder holds {listed(entries(found.root), 10)}."
-        )
+    file = found.files[0]
+    withheld = set(_NEEDED) - set(columns(file)) == {"answer_eval"}
+    extra = "The authors keep the answers of this split. " if withheld else ""
+    holds = f"The folder holds {listed(entries(found.root), 10)}."
+    check_columns(file, _NEEDED, f"{extra}Is this a split of InfoSeek with answers? {holds}", also=" and 'answer'")
 
 
 def _samples(found: Found, split: str, published: str, pictures: Pictures, report: LoadReport) -> Iterator[Sample]:

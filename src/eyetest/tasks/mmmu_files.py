@@ -20,10 +20,10 @@ from eyetest.errors import DataError, shown
 from eyetest.prompts import MARKER
 from eyetest.readers.lists import python_list
 from eyetest.readers.load_report import LoadReport
-from eyetest.readers.row import Row, listed
+from eyetest.readers.row import Row
 from eyetest.readers.rows import columns, read_rows
 from eyetest.tasks import vlmevalkit_tsv
-from eyetest.tasks.dataset_files import BadRowError, check_parts, parquet_patterns, picture
+from eyetest.tasks.dataset_files import BadRowError, check_columns, check_parts, parquet_patterns, picture
 from eyetest.tasks.exams import check_options, chosen
 from eyetest.tasks.layouts import Layout, any_of
 from eyetest.types import Image
@@ -111,11 +111,8 @@ def _files(layout: str, root: Path, split: str) -> list[Path]:
 def _check_columns(layout: str, file: Path) -> None:
     if layout == "vlmevalkit":
         vlmevalkit_tsv.check_columns(file, "MMMU")
-    elif missing := [name for name in _NEEDED if name not in columns(file)]:
-        raise DataError(
-            f"{file}: expected the columns {listed(_NEEDED)}, found {listed(columns(file))}: no {listed(missing)}. "
-            f"Is this MMMU in the layout {layout}?"
-        )
+    else:
+        check_columns(file, _NEEDED, f"Is this MMMU in the layout {layout}?")
 
 
 def _of_split(file: Path, split: str, report: LoadReport) -> Iterator[Row]:

@@ -16,10 +16,10 @@ from typing import Any
 
 from eyetest.errors import DataError, shown
 from eyetest.readers.load_report import LoadReport
-from eyetest.readers.row import Row, listed, unreadable
-from eyetest.readers.rows import columns, read_rows
+from eyetest.readers.row import Row, unreadable
+from eyetest.readers.rows import read_rows
 from eyetest.tasks import vlmevalkit_tsv
-from eyetest.tasks.dataset_files import BadRowError, check_parts, parquet_patterns, picture
+from eyetest.tasks.dataset_files import BadRowError, check_columns, check_parts, parquet_patterns, picture
 from eyetest.tasks.exams import chosen
 from eyetest.tasks.layouts import Layout, all_of, any_of
 from eyetest.types import Image
@@ -105,11 +105,8 @@ def problems(layout: str, root: Path, split: str, report: LoadReport) -> Iterato
 def _check_columns(layout: str, file: Path) -> None:
     if layout == "vlmevalkit":
         vlmevalkit_tsv.check_columns(file, "ScienceQA")
-    elif missing := [name for name in _NEEDED if name not in columns(file)]:
-        raise DataError(
-            f"{file}: expected the columns {listed(_NEEDED)}, found {listed(columns(file))}: no {listed(missing)}. "
-            f"Is this ScienceQA in the layout {layout}?"
-        )
+    else:
+        check_columns(file, _NEEDED, f"Is this ScienceQA in the layout {layout}?")
 
 
 def _of_rows(layout: str, files: list[Path], split: str, report: LoadReport) -> Iterator[Problem]:

@@ -20,9 +20,9 @@ from typing import Any
 from eyetest.errors import DataError, UsageError, shown
 from eyetest.readers.load_report import LoadReport
 from eyetest.readers.row import Row, listed
-from eyetest.readers.rows import columns, read_rows
+from eyetest.readers.rows import read_rows
 from eyetest.scorers import TextScorer
-from eyetest.tasks.dataset_files import BadRowError, check_parts, parquet_patterns, samples
+from eyetest.tasks.dataset_files import BadRowError, check_columns, check_parts, parquet_patterns, samples
 from eyetest.tasks.layouts import Layout, any_of, entries, locate
 from eyetest.tasks.standard import METRICS
 from eyetest.tasks.task import Card, Task
@@ -64,7 +64,7 @@ def _load(only: str | None, folder: Path | None, split: str, report: LoadReport)
         raise DataError(f"{found.root}: no split {split!r} here. The folder holds {listed(entries(found.root), 10)}.")
     check_parts(files)
     for file in files:
-        _check_columns(file)
+        check_columns(file, _NEEDED, "Is this ViQuAE?", also=" (and 'original_question')")
     places = _places(found.root, folder)
     rows = (row for file in files for row in read_rows(file, report))
     return samples(rows, partial(_sample, places, split, report), report, source=files[0])
@@ -76,15 +76,6 @@ def _patterns(layout: str, split: str) -> tuple[str, ...]:
 
 def _every(layout: str) -> list[str]:
     return [pattern for split in SPLITS for pattern in _patterns(layout, split)]
-
-
-def _check_columns(file: Path) -> None:
-    has = columns(file)
-    if missing := [name for name in _NEEDED if name not in has]:
-        raise DataError(
-            f"{file}: expected the columns {listed(_NEEDED)} (and 'original_question'), found {listed(has)}: no "
-            f"{listed(missing)}. Is this ViQuAE?"
-        )
 
 
 def _places(root: Path, folder: Path) -> list[str]:

@@ -12,11 +12,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from eyetest.errors import DataError, shown
+from eyetest.errors import shown
 from eyetest.prompts import ALPHABET
 from eyetest.readers.load_report import LoadReport
-from eyetest.readers.row import Row, listed
-from eyetest.readers.rows import columns, read_rows
+from eyetest.readers.row import Row
+from eyetest.readers.rows import read_rows
+from eyetest.tasks import dataset_files
 from eyetest.tasks.dataset_files import BadRowError
 from eyetest.types import Image
 
@@ -28,12 +29,7 @@ NEEDED = ("index", "image", "question", "A", "B", "answer")
 
 def check_columns(file: Path, dataset: str) -> None:
     """Raises DataError unless the table has the columns of a dataset with pictures and options."""
-    found = columns(file)
-    if missing := [name for name in NEEDED if name not in found]:
-        raise DataError(
-            f"{file}: expected the columns {listed(NEEDED)}, found {listed(found)}: no {listed(missing)}. "
-            f"Is this {dataset} as VLMEvalKit publishes it?"
-        )
+    dataset_files.check_columns(file, NEEDED, f"Is this {dataset} as VLMEvalKit publishes it?")
 
 
 def rows(file: Path, report: LoadReport) -> Iterator[Row]:
